@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import resources
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import orjson
 
 from stitch.console.options import all_pages, json_option, memory_options, opened_memory
+from stitch.console.out_file import written_privately
 from stitch.console.printing import counted, draw_lanes, one_line, print_json
 from stitch.core import Rejection
 from stitch.errors import InputError
@@ -29,8 +33,12 @@ _REASON_CHARS = 200
 @memory_options
 @click.option("--trajectory", metavar="ID", help="Which trajectory; all if none is named.")
 @click.option("--steps/--no-steps", default=False, help="List the steps with their labels and references.")
+@click.option("--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Draw them on a page that any browser shows, and that needs nothing else.")  # fmt: skip
 @json_option
-def command(files: tuple[str, ...], as_json: bool, trajectory: str | None, steps: bool, **arguments: Any) -> None:
+def command(
+    files: tuple[str, ...], as_json: bool, trajectory: str | None, steps: bool, page: Path | None, **arguments: Any
+) -> None:
     """Draw the scopes of a trajectory as lanes over its steps: where each began, was left, and was resumed.
 
     With FILEs (folders, or `-`) these are drawn as they would be stored, labeled without a model; no memory is made.
@@ -39,17 +47,37 @@ def command(files: tuple[str, ...], as_json: bool, trajectory: str | None, steps
     Example:
       stitch show --memory trip.memory --trajectory trip-1 --steps
       stitch show agent-run.jsonl --steps
+      stitch show agent-run.jsonl --html run.html
     """
     with drawn_from(files, **arguments) if files else opened_memory(**arguments) as memory:
         wanted = memory.trajectories() if trajectory is None else [trajectory]
         shown: list[Timeline] = [
-            all_pages(timeline, memory, trajectory=name, steps=steps or as_json, listed="steps") for name in wanted
+            all_pages(timeline, memory, trajectory=name, steps=steps or as_json or page is not None, listed="steps")
+            for name in wanted
         ]
+    if page is not None:
+        with written_privately(page) as file:
+            file.write(_drawn(shown).encode())
+        click.echo(f"stitch: {page} ({page.stat().st_size // 1024} KB)", err=True)
     if as_json:
         print_json({"trajectories": [each.model_dump(exclude={"next"}) for each in shown]})
         return
-    for each in shown:
-        _draw(each)
+    if page is None:
+        for each in shown:
+            _draw(each)
+
+
+def _drawn(shown: Sequence[Timeline]) -> str:
+    """The page of some trajectories: the lanes are drawn by the script of the server's page."""
+    web = resources.files("stitch.server") / "web"
+    told = orjson.dumps([each.model_dump(mode="json") for each in shown]).decode().replace("<", "\\u003c")
+    parts = {
+        "style": (web / "style.css").read_text(encoding="utf-8"),
+        "lanes": (web / "lanes.js").read_text(encoding="utf-8"),
+        "told": told,
+    }
+    template = (resources.files("stitch.cli") / "drawn.html").read_text(encoding="utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], template)
 
 
 def _draw(shown: Timeline) -> None:

@@ -4,15 +4,17 @@
 left there as a picture.
 """
 
+import json
 import os
-import re
 import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from doubles.serving import running
 from stitch.bench.samples import outline, sample
+from stitch.cli.main import cli
 from stitch.server.keys import KeyFile, Keys, make_key
 from stitch.server.operations.questions import search
 
@@ -87,7 +89,7 @@ class Looked:
         self.page.set_default_timeout(30_000)
 
     def _refuse_others(self, request):
-        if not request.url.startswith(self.client.url):
+        if not request.url.startswith((self.client.url, "file:")):
             self.errors.append(f"asks {request.url}")
 
     def open(self, address):
@@ -193,7 +195,7 @@ def test_why_a_question_got_its_answer_is_found(looking, told):
     page.wait_for_selector("text=/Not a hit: rank/")
 
 
-def test_a_wrong_label_is_mended_and_taken_back(looking, written):
+def test_a_wrong_label_is_mended_and_taken_back(written, looking):
     written.add("The harbor inn costs $98.", "It has eleven rooms.")
     memory = written.served.tenants.memory("default")
     before = memory.get("t", "0").labels.intent.scope
@@ -212,7 +214,7 @@ def test_a_wrong_label_is_mended_and_taken_back(looking, written):
     assert memory.get("t", "0").labels.intent.scope == before
 
 
-def test_a_step_is_erased_after_a_dry_run_and_the_proof_is_shown(looking, written):
+def test_a_step_is_erased_after_a_dry_run_and_the_proof_is_shown(written, looking):
     written.add("The harbor inn costs $98.", "It has eleven rooms.")
     looked = looking(written)
     page = looked.open("#/timeline?in=t&step=1")
@@ -228,7 +230,7 @@ def test_a_step_is_erased_after_a_dry_run_and_the_proof_is_shown(looking, writte
     looked.until("document.querySelectorAll('.step-row').length === 1")
 
 
-def test_a_scope_is_renamed_and_taken_back(looking, written):
+def test_a_scope_is_renamed_and_taken_back(written, looking):
     written.add("First the login timeout: people are signed out.", "The login timeout is half a minute.")
     [name] = {scope["name"] for scope in written.get("/v1/labels").json["scopes"]}
     looked = looking(written)
@@ -269,7 +271,7 @@ def test_a_tree_is_asked_with_completion_edited_and_taken_back(looking, told):
     page.wait_for_selector(".history >> text=undo of v3")
 
 
-def test_what_comes_in_appears_by_itself(looking, written):
+def test_what_comes_in_appears_by_itself(written, looking):
     looked = looking(written)
     page = looked.open("")
     page.wait_for_selector("text=This memory is empty")
@@ -282,7 +284,7 @@ def test_what_comes_in_appears_by_itself(looking, written):
     assert "<b>It</b>" in page.locator(".step-text >> nth=1").text_content()
 
 
-def test_a_hostile_memory_runs_nothing(looking, written):
+def test_a_hostile_memory_runs_nothing(written, looking):
     steps = [{"role": text[:20], "content": text, "id": f"<b>{number}"} for number, text in enumerate(HOSTILE)]
     name = "<script>document.title='broken out'</script>"
     assert written.post("/v1/steps", {"trajectory": name, "steps": steps}).status == 200
@@ -312,6 +314,23 @@ def test_a_hostile_memory_runs_nothing(looking, written):
     assert page.locator(".panel .said").first.text_content() == HOSTILE[0]
 
 
+def test_lanes_in_a_file_are_drawn_and_run_nothing_of_what_they_tell(looking, told, tmp_path):
+    lines = [json.dumps({"role": "user", "content": text, "trajectory": HOSTILE[2]}) for text in HOSTILE]
+    (tmp_path / "run.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    out = tmp_path / "run.html"
+    done = CliRunner().invoke(cli, ["show", str(tmp_path / "run.jsonl"), "--html", str(out)])
+    assert done.exit_code == 0, done.output
+    looked = looking(told)
+    page = looked.page
+    page.goto(out.as_uri())
+    page.wait_for_selector(".step-row >> nth=4")
+    assert page.title() == "Scopes over steps"
+    assert page.locator(".step-text").first.text_content() == HOSTILE[0]
+    assert page.locator(".lanes-name").count() >= 1
+    assert page.locator("main img, main script, main svg").count() == 0
+    assert looked.violations() == []
+
+
 def test_a_key_is_asked_for_and_kept_in_the_tab_alone(looking, tmp_path):
     file, made = KeyFile(tmp_path / "keys.json"), make_key("default", actions=["read"], now=1_000.0)
     file.add(made.key)
@@ -328,6 +347,7 @@ def test_a_key_is_asked_for_and_kept_in_the_tab_alone(looking, tmp_path):
         page.wait_for_selector("text=This memory is empty")
         assert made.text not in page.url
         assert page.evaluate("Object.keys(localStorage).length + document.cookie.length") == 0
+        looked.context.close()
         looked.errors[:] = [each for each in looked.errors if "401" not in each]  # the browser tells of each refusal
 
 
@@ -368,9 +388,3 @@ def test_a_hundred_thousand_steps_are_drawn_at_once_and_panned_smoothly(looking,
     print(f"first picture {drawn_ms:.0f} ms, a frame {frame_ms:.1f} ms, the slowest {slowest_ms:.1f} ms")
     assert drawn_ms < 1_000
     assert frame_ms < 16
-
-
-def test_pictures_of_the_page_are_those_of_the_read_me():
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    for name in re.findall(r"docs/images/\S+\.(?:png|webp)", readme):
-        assert (Path(__file__).parents[2] / name).stat().st_size < 150_000

@@ -81,15 +81,17 @@ export function askView(app) {
       other ? h("div", { class: "bar" }, h("strong", {}, side ? "Second" : "First"), lensOf(params, side, set)) : null,
       labelsAsked(params, side, found),
       h("div", { class: "columns" },
-        h("section", { class: "card hits", "aria-label": "Hits" },
+        h("section", { class: "card hits", "aria-label": named("Hits", side) },
           h("h2", {}, found.hits.length ? counted(found.hits.length, "hit") : "No hits",
             h("span", { class: "aside" }, `ordered by ${found.decided_by} · ${found.milliseconds.toFixed(0)} ms`,
               found.relevance === null ? "" : ` · ${Math.round(found.relevance * 100)} % sure that anything bears on it`)),
           found.hits.length ? h("ol", { class: "hit-list" }, found.hits.map((hit) => hitOf(hit, found, ranks)))
             : notice("empty", "Nothing in this memory bears on it", "Ask in other words, remove a label, or search all trajectories."),
           litLinks(params, found)),
-        h("div", { class: "stack" }, contextOf(params, found), side ? null : whyNot(params, found))));
+        h("div", { class: "stack" }, contextOf(params, side, found), side ? null : whyNot(params, found))));
   }
+
+  const named = (text, side) => (side ? `${text}, second answer` : text);
 
   // Links to the timelines on which the hits stand.
   function litLinks(params, found) {
@@ -120,9 +122,9 @@ export function askView(app) {
       fill(place, select);
       select.focus();
     }, { class: "button small" }));
-    return h("section", { class: "asked", "aria-label": "Labels of the question" },
+    return h("section", { class: "asked", "aria-label": named("Labels of the question", side) },
       h("div", { class: "chips" }, h("span", { class: "asked-title" }, manual ? "Your labels" : "It asks for"),
-        chips.length ? chips : h("span", { class: "hint" }, "no label: similarity and words alone decide"), adder,
+        chips.length ? chips : h("span", { class: "hint" }, "no label by name"), adder,
         manual ? button("As the memory reads it", () => change(null), { class: "button small" }) : null),
       reasons);
   }
@@ -165,13 +167,13 @@ export function askView(app) {
         hit.relevance === null ? null : h("tbody", {}, h("tr", {}, h("th", { scope: "row" }, "chance that it bears on the question"), h("td", {}, hit.relevance.toFixed(2))))));
   }
 
-  function contextOf(params, found) {
+  function contextOf(params, side, found) {
     const budget = Number(params.budget || BUDGET), output = h("output", {}, `${found.context_tokens.toLocaleString("en")} of ${budget.toLocaleString("en")} tokens`);
     const meter = h("span", { class: "meter", "aria-hidden": "true" }, h("span"));
     meter.firstChild.style.width = `${Math.min(100, (found.context_tokens / budget) * 100)}%`;
     const slider = h("input", { type: "range", min: "50", max: "8000", step: "50", value: budget, "aria-label": "Budget of the context in tokens",
       oninput: () => { output.textContent = `up to ${Number(slider.value).toLocaleString("en")} tokens`; }, onchange: () => app.go({ budget: slider.value }, { replace: true }) });
-    return h("section", { class: "card context", "aria-label": "Context" },
+    return h("section", { class: "card context", "aria-label": named("Context", side) },
       h("h2", {}, "Context as sent", h("span", { class: "aside" }, output)), slider, meter,
       found.context ? h("pre", { class: "context-text", tabindex: "0" }, found.context) : notice("empty", "Nothing would be sent", ""),
       found.context ? h("p", { class: "acts" }, button("Copy", (event) => { navigator.clipboard?.writeText(found.context); event.target.textContent = "Copied"; }, { class: "button small" })) : null);

@@ -1,7 +1,7 @@
 // Scopes as lanes over the steps of a trajectory: pursued, waiting, resumed. Drawn on canvas; a list of the same stands
 // beside it for those who do not see it. It imports nothing: `stitch show --html` puts it into a file as it is.
 
-const ROW = 28, BAR = 14, AXIS = 40, STRIP = 26;
+const ROW = 28, BAR = 14, AXIS = 38, FLAGS = 18, STRIP = 26;
 const MANY = 40; // of more scopes only those with a stretch in view have a lane
 const MARKED = 7; // pixels of a step from which on its acts are marked
 const KINDS = [
@@ -319,30 +319,30 @@ export class Lanes {
   }
 
   _drawAxis(width) {
-    const style = this._style, context = this._sized(this._axis, width, AXIS);
-    const scale = width / (this.to - this.from), step = niceStep(78 / scale);
+    const style = this._style, height = this.hits.size ? AXIS + FLAGS : AXIS, context = this._sized(this._axis, width, height);
+    const scale = width / (this.to - this.from), step = niceStep(112 / scale);
     context.font = `11px ${style.font}`;
     context.textBaseline = "alphabetic";
     for (let place = Math.ceil(this.from / step) * step; place < Math.min(this.to, this.length); place += step) {
       const left = (place - this.from) * scale;
       context.strokeStyle = style.line;
-      context.beginPath(); context.moveTo(left + 0.5, AXIS - 6); context.lineTo(left + 0.5, AXIS); context.stroke();
+      context.beginPath(); context.moveTo(left + 0.5, 4); context.lineTo(left + 0.5, height); context.stroke();
       context.fillStyle = style.ink;
-      context.fillText(place.toLocaleString("en"), left + 2, 14);
+      context.fillText(place.toLocaleString("en"), left + 5, 14);
       context.fillStyle = style.soft;
-      context.fillText(this.told.clock(place), left + 2, 28);
+      context.fillText(this.told.clock(place), left + 5, 29);
     }
     let taken = -20;
     for (const [position, rank] of [...this.hits].sort((a, b) => a[0] - b[0])) {
       const center = (position + 0.5 - this.from) * scale;
       if (center < 0 || center > width) continue;
-      const text = String(rank), broad = text.length * 7 + 8;
-      if (center - taken < broad + 1) { context.fillStyle = style.lit; context.fillRect(center - 1, AXIS - 8, 2, 8); continue; }
+      const text = String(rank), broad = text.length * 7 + 6;
+      if (center - taken < broad + 1) { context.fillStyle = style.lit; context.fillRect(center - 1, height - 8, 2, 8); continue; }
       taken = center;
       context.fillStyle = style.lit;
-      context.beginPath(); context.roundRect(center - broad / 2, AXIS - 17, broad, 15, 7); context.fill();
+      context.beginPath(); context.roundRect(center - broad / 2, height - 17, broad, 15, 7); context.fill();
       context.fillStyle = style.surface;
-      context.fillText(text, center - text.length * 3.2, AXIS - 6);
+      context.fillText(text, center - text.length * 3.2, height - 6);
     }
   }
 
@@ -367,7 +367,7 @@ export class Lanes {
     }
     context.save(); context.setTransform(1, 0, 0, 1, 0, 0); context.drawImage(this._stripped, 0, 0); context.restore();
     context.fillStyle = style.lit;
-    for (const position of this.hits.keys()) context.fillRect(position * scale - 1, 2, Math.max(2, scale), 22);
+    for (const position of this.hits.keys()) context.fillRect((position + 0.5) * scale - 1, 2, 3, 22);
     if (this.to - this.from < this.length) {
       const left = this.from * scale, right = Math.max(left + 4, this.to * scale);
       context.fillStyle = style.surface; context.globalAlpha = 0.66;

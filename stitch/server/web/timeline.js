@@ -186,7 +186,7 @@ export function timelineView(app) {
   function row(step, when) {
     const rank = lanes.hits.get(step.position);
     const text = wordsOf(step);
-    return h("li", { class: `step-row${rank ? " hit" : ""}${step.state === "retired" ? " retired" : ""}` },
+    return h("li", { class: `step-row${rank ? " lit" : ""}${step.state === "retired" ? " retired" : ""}` },
       h("button", { type: "button", class: "step-open", "data-step": step.step, onclick: (event) => { app.returnTo = event.currentTarget; lanes.select(step.position); app.open(name, step.step); } },
         h("span", { class: "step-number" }, step.position),
         h("span", { class: "step-body" },

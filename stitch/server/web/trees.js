@@ -82,7 +82,7 @@ export function treesView(app) {
     const added = change?.added?.some((each) => (each.id || each) === node.id), moved = change?.moved?.find((each) => each.id === node.id);
     const fields = Object.entries(node.fields || {}).filter(([name]) => name !== "name");
     const changed = new Map((change?.changed || []).filter((each) => each.id === node.id).map((each) => [each.field, each]));
-    const row = h("div", { class: `node ${score?.holds ? "hit" : ""}` },
+    const row = h("div", { class: `node${score?.holds ? " holds" : ""}` },
       h("span", { class: "node-type" }, node.type), h("span", { class: "node-name" }, node.fields?.name || node.id), score ? scoreMark(score.score, score.holds) : null,
       added ? h("span", { class: "change added" }, "+ new") : null, moved ? h("span", { class: "change moved-node" }, `> moved from ${moved.before}`) : null,
       h("span", { class: "node-fields" }, [...fields, ...[...changed.values()].filter((each) => !(each.field in (node.fields || {}))).map((each) => [each.field, ""])].map(([name, value]) => h("span", { class: "node-field" }, h("span", { class: "hint" }, `${name} `),
