@@ -14,13 +14,13 @@ from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 from stitch import parts
-from stitch.config import OWN, LoadedSettings, load_settings
+from stitch.config import OWN, LoadedSettings, Settings, load_settings
 from stitch.core import tenant_name
 from stitch.core.process import OwnProcess
 from stitch.core.text_cache import clear_text_caches
 from stitch.embed import LexicalEncoder
 from stitch.errors import ReadOnlyError, SettingsError, StitchError, StoreLockedError
-from stitch.ingest import Ingestor
+from stitch.ingest import Ingestor, Role
 from stitch.ingest.snippets import VectorTime
 from stitch.journal import check_version
 from stitch.lifecycle import folder as places
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from stitch.core import DensityCount, Embedder, FilterSelector, Labeler, Observer, Retriever, SnippetStore
     from stitch.given_settings import GivenSettings
+    from stitch.journal import Journal
 
 _log = logging.getLogger(__name__)
 
@@ -248,9 +249,41 @@ def _owned_store(
     return store
 
 
+def _role(loaded: LoadedSettings) -> Role:
+    """Who labels.
+
+    Raises:
+        SettingsError: Workers shall, and the journal is none that they can share.
+    """
+    if loaded.settings.workers and not _is_shared(loaded):
+        raise SettingsError(
+            "workers label in a journal that they share", hint="name it: journal=postgresql://USER:PASSWORD@HOST/DB"
+        )
+    return Role.DELEGATES if loaded.settings.workers else Role.ALONE
+
+
+def _shared_store(
+    resources: ExitStack, loaded: LoadedSettings, folder: Path, *, embedder: Embedder, labeler: Labeler, role: Role
+) -> tuple[Journal, SnippetStore]:
+    """The journal and the store of a memory that any number of processes have open."""
+    settings = loaded.settings
+    journal = resources.enter_context(closing(parts.journal_of(settings, folder)))
+    if role is not Role.ALONE:
+        journal.queue.agree_on_labeler(labeler.name, is_worker=role is Role.WORKER)
+    path = resources.enter_context(places.working_folder(folder))
+    store = parts.store_for(settings, loaded.location, folder=folder, path=path, embedder=embedder, journal=journal)
+    resources.callback(store.close)
+    return journal, store
+
+
+def _label_threads(settings: Settings, role: Role) -> int:
+    """In how many threads a model's labels follow; twice as many as calls may be under way, which are written down."""
+    return 2 * settings.model_concurrency if settings.labels == "model" and role is Role.ALONE else 0
+
+
 def open_parts(
     loaded: LoadedSettings, *, must_exist: bool = False, observers: Sequence[Observer] = (), only: str | None = None,
-    labeler: Labeler | None = None,
+    labeler: Labeler | None = None, role: Role | None = None,
 ) -> MemoryParts:  # fmt: skip
     """The parts of a memory, ready.
 
@@ -260,8 +293,10 @@ def open_parts(
         observers: As of `open_memory`.
         only: The tenant to which the memory is confined.
         labeler: Who labels instead of the labeler of the settings.
+        role: Who labels where journals are shared; as the settings say by default.
     """
     settings, location = loaded.settings, loaded.location
+    role = role or _role(loaded)
     places.check_not_served(location)
     folder = loaded.folder
     if must_exist and not _is_shared(loaded):
@@ -279,17 +314,13 @@ def open_parts(
         selector = parts.selector_of(settings, model)
         tree_program = parts.tree_program_of(settings) if model is not None else None
         observer = Observers([LogObserver(), *observers])
-        # Twice as many as calls may be under way: while one trajectory is written down, another one's call goes out.
-        threads = 2 * settings.model_concurrency if settings.labels == "model" else 0
+        threads = _label_threads(settings, role)
         resources.enter_context(places.made_folder(folder))
         check_version(folder / places.JOURNAL_FILE)  # before anything of it is touched
         places.note_cache(folder, used=settings.lm_cache)
         resources.callback(clear_text_caches)
         if _is_shared(loaded):  # nobody owns it
-            journal = resources.enter_context(closing(parts.journal_of(settings, folder)))
-            path = resources.enter_context(places.working_folder(folder))
-            store = parts.store_for(settings, location, folder=folder, path=path, embedder=embedder, journal=journal)
-            resources.callback(store.close)
+            journal, store = _shared_store(resources, loaded, folder, embedder=embedder, labeler=labeler, role=role)
         else:
             store = _owned_store(resources, loaded, folder, embedder=embedder, announced=not process.is_read_only)
             journal = resources.enter_context(closing(parts.journal_of(settings, folder)))
@@ -314,6 +345,7 @@ def open_parts(
             redact=settings.redact_secrets,
             redact_also=parts.redact_rule_of(settings),
             projections=[themes],
+            role=role,
         )
         resources.callback(ingestor.close)
         ingestor.recover()

@@ -1,4 +1,7 @@
-"""Settings, from arguments, the environment, a YAML file and defaults, in this order; read by who opens memories."""
+"""Settings, from arguments, the environment, a YAML file and defaults, in this order; read by who opens memories.
+
+More than 400 lines because every setting stands here.
+"""
 
 from __future__ import annotations
 
@@ -138,6 +141,10 @@ class Settings(BaseModel):
     """Payload on a Qdrant server: all, or no text, which the journal gives then (earlier: `readable`, `none`)."""
     journal: str | None = None
     """Folder of the journal of a memory on a server, by default under the user's data folder; or a PostgreSQL URL."""
+
+    workers: bool = False
+    """Leave labels to processes of `stitch worker`, which share a journal in PostgreSQL: adding makes durable, and a
+    step is found when a worker has labeled it. Labels, model and embedder are the same in all of them."""
 
     max_step_chars: Annotated[int, Field(ge=1)] = 1_000_000
     """The longest step that is accepted, in characters."""

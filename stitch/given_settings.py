@@ -47,6 +47,7 @@ class GivenSettings(TypedDict, total=False):
     qdrant: QdrantOptions | Mapping[str, Any] | None
     server_payload: Literal["full", "minimal", "none", "readable"] | None
     journal: str | None
+    workers: bool | None
     max_step_chars: int | None
     recall_log: int | None
     redact_secrets: bool | None

@@ -52,6 +52,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "restore": ("stitch.cli.keeping:restore", "Make a memory of a backup."),
     "inspect": ("stitch.cli.inspect:command", "Look into a memory in a browser: what it knows, and why it answered."),
     "serve": ("stitch.cli.serve:command", "Serve a memory over HTTP: REST, events, tools, numbers."),
+    "worker": ("stitch.cluster.command:command", "Label what other processes add to a memory that they share."),
     "keys": ("stitch.cli.keys:group", "Make, list and revoke the keys of a server."),
     "mcp": ("stitch.cli.setup:mcp", "Serve the memory to an MCP client, such as an agent's."),
     "config": ("stitch.cli.setup:config_", "List the settings, their values and where each comes from."),
@@ -67,7 +68,7 @@ SECTIONS = {
     "Look": ("inspect", "show", "labels", "themes", "tree", "history", "receipts", "status", "ledger"),
     "Change": ("correct", "forget", "relabel", "label"),
     "Maintain": ("retry", "verify", "reindex", "backup", "restore", "export", "move", "config", "completion"),
-    "Serve": ("serve", "keys", "mcp"),
+    "Serve": ("serve", "worker", "keys", "mcp"),
     "Develop": ("optimize", "bench", "generate"),
 }
 """Subcommands under the headings of `stitch --help`."""

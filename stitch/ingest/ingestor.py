@@ -9,6 +9,8 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
+from enum import Enum
+from typing import Any
 
 from stitch.core import (
     Embedder,
@@ -33,6 +35,7 @@ from stitch.ingest.labeling import Labeling
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.reach import StoreReach
 from stitch.ingest.redact import Redact, Redactor
+from stitch.ingest.shared import DelegatingWorker, FencedWorker
 from stitch.ingest.snippets import SnippetProjection, VectorTime
 from stitch.ingest.state import LEARNT_WHEN_ADDING, TrajectoryState, TrajectoryStates
 from stitch.ingest.worker import UNFINISHED, Worker
@@ -40,7 +43,22 @@ from stitch.journal import Entry, IngestCounts, Journal
 from stitch.journal.projections import catch_up, follow
 from stitch.lm import charged_key
 
+_CHECKPOINT_STEPS = 32
+"""After how many steps a worker saves the labeling of a trajectory: sooner than others, where another process may go on
+with the trajectory, which learns the steps since then again."""
+
 _log = logging.getLogger(__name__)
+
+
+class Role(Enum):
+    """Who labels the steps of a journal."""
+
+    ALONE = "alone"
+    """Whoever adds."""
+    DELEGATES = "delegates"
+    """Workers, and not this process."""
+    WORKER = "worker"
+    """This process is one of them."""
 
 
 class Ingestor:
@@ -80,6 +98,7 @@ class Ingestor:
         flush_steps: After how many puts the store is flushed.
         projections: What else is derived from the journal: it is caught up by `recover`, follows at each flush of the
             store, and is told of erasures first.
+        role: Who labels; all but `ALONE` share the journal with workers.
     """
 
     def __init__(
@@ -103,6 +122,7 @@ class Ingestor:
         checkpoint_steps: int = 512,
         flush_steps: int = 5_000,
         projections: Sequence[Projection] = (),
+        role: Role = Role.ALONE,
     ) -> None:
         self.journal = journal
         self.store = store
@@ -133,7 +153,8 @@ class Ingestor:
             labeler=labeler,
             notice=self.notice,
             limit=live_sessions,
-            checkpoint_steps=checkpoint_steps,
+            checkpoint_steps=_CHECKPOINT_STEPS if role is Role.WORKER else checkpoint_steps,
+            hold=journal.fenced if role is Role.WORKER else journal.exclusive,
         )
         self.labeling = Labeling(
             journal=journal,
@@ -145,19 +166,17 @@ class Ingestor:
             clock=clock,
             timer=timer,
         )
-        self.worker = Worker(
-            journal=journal,
-            states=self._states,
-            labeling=self.labeling,
-            snippets=self.snippets,
-            reach=self.reach,
-            searches=self.searches,
-            stand_back=self._stand_back,
-            notice=self.notice,
-            vectors=vectors,
-            threads=label_threads,
-            flushed=self._checkpoint_when_due,
-        )
+        parts: dict[str, Any] = {
+            "journal": journal, "states": self._states, "labeling": self.labeling, "snippets": self.snippets,
+            "reach": self.reach, "searches": self.searches, "stand_back": self._stand_back, "notice": self.notice,
+            "vectors": vectors, "threads": label_threads, "flushed": self._checkpoint_when_due,
+        }  # fmt: skip
+        self.role = role
+        self.worker = (
+            Worker(**parts) if role is Role.ALONE
+            else FencedWorker(**parts) if role is Role.WORKER
+            else DelegatingWorker(journal.queue, **parts)
+        )  # fmt: skip
         self._flush_steps = flush_steps
         self._interrupt = interrupt
         self._closed = False
@@ -201,7 +220,7 @@ class Ingestor:
         """
         tenant, trajectory = tenant_name(tenant), trajectory_name(trajectory)
         steps, redacted = self.secrets.steps(steps, tenant=tenant, trajectory=trajectory)
-        follow, accepted = self.worker.label_threads > 0 or not wait, list[Entry]()
+        follow, accepted = self.worker.follows or not wait, list[Entry]()
         what = f"what was added to trajectory {trajectory!r} is accepted, and not all of it is found yet"
         outcomes: dict[int, Entry] = {}
         with standing(what, accepted), self._taken(tenant, trajectory, follow=follow) as state:
@@ -224,7 +243,7 @@ class Ingestor:
                 ids = tuple(entry.id for entry in accepted)
                 self.notice(StepsAccepted(tenant=tenant, trajectory=trajectory, steps=ids))
                 if follow:
-                    self.worker.threads.announce(tenant, trajectory)
+                    self.worker.announce(tenant, trajectory)
                 else:
                     outcomes = {entry.seq: entry for entry in self.worker.add(state, accepted)}
         self._checkpoint_when_due()
@@ -245,6 +264,8 @@ class Ingestor:
         Raises:
             StoreError: What the store may have lost cannot be put again; nothing is lost by trying later.
         """
+        if self.role is not Role.ALONE:  # workers put what is left
+            return sum(catch_up(each, self.journal) for each in self.projections[1:])
         count = sum(catch_up(each, self.journal) for each in self.projections)
         for tenant, trajectory in self._waiting(StepState.ACCEPTED, StepState.LABELED):
             count += self.worker.take_up(tenant, trajectory)
@@ -263,6 +284,9 @@ class Ingestor:
         before = self.journal.counts(tenant).stored
         self.worker.put_left()
         unfinished = [each for each in self.journal.unfinished(UNFINISHED) if tenant in (None, each[0])]
+        if self.role is Role.DELEGATES:
+            self.worker.finish_all(unfinished, interrupt=self.interrupt)
+            unfinished = []
         for owner, trajectory in counted(unfinished, "trajectories tried again", of=lambda: len(unfinished)):
             self.worker.finish(owner, trajectory)
         self.worker.put_left()
@@ -374,14 +398,16 @@ class Ingestor:
         Steps that wait for labels are labeled first, trajectories side by side where labels follow in threads; then
         vectors are made that follow. What waits for a store that cannot be reached survives in the journal.
         """
-        self.worker.finish_all(self._waiting(StepState.ACCEPTED), interrupt=self.interrupt)
+        states = (StepState.ACCEPTED, StepState.LABELED) if self.role is Role.DELEGATES else (StepState.ACCEPTED,)
+        self.worker.finish_all(self._waiting(*states), interrupt=self.interrupt)
         self.worker.put_left()
         self.save()
         self._checkpoint()
 
     def save(self) -> None:
         """Write down what the labeling of each trajectory remembers, merges of labels included."""
-        self._states.save()
+        if self.role is Role.ALONE:  # workers have done so
+            self._states.save()
 
     def interrupt(self) -> None:
         """Give up the calls of a model that labels wait for, at once and for good; steps without labels go on waiting.
@@ -407,10 +433,10 @@ class Ingestor:
             self.interrupt()
         self.worker.threads.close()
         try:
-            if finish:
+            if finish and self.role is Role.ALONE:
                 self.worker.finish_all(self._waiting(StepState.ACCEPTED), interrupt=self.interrupt)
                 self.worker.put_left(found=False)
-            self._states.save()
+            self.save()
             self._checkpoint()
             if self.reach.reason:
                 _log.warning("%d steps wait for the store; who opens the memory next puts them", self.counts().waiting)

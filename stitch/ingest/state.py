@@ -6,7 +6,7 @@ import math
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -103,8 +103,10 @@ class TrajectoryStates:
         notice: Callable[[MemoryEvent], None],
         limit: int,
         checkpoint_steps: int,
+        hold: Callable[[str, str], AbstractContextManager[None]],
     ) -> None:
         self._journal = journal
+        self._hold = hold
         self._labeler = labeler
         self._notice = notice
         self._limit = limit
@@ -122,20 +124,21 @@ class TrajectoryStates:
         with self.pinned(tenant, trajectory) as state:
             before = state.position
             try:
-                with state.lock, self._journal.exclusive(tenant, trajectory):
-                    self._see_others(state)
-                    self._locate(state)
-                    before = state.position
+                with state.lock:
                     try:
-                        yield state
-                        wait = max(self._checkpoint_steps, state.saved_bytes // _CHECKPOINT_BYTES)
-                        if state.position - state.saved >= wait:
-                            self._save(state)
+                        with self._hold(tenant, trajectory):
+                            self._see_others(state)
+                            self._locate(state)
+                            before = state.position
+                            yield state
+                            wait = max(self._checkpoint_steps, state.saved_bytes // _CHECKPOINT_BYTES)
+                            if state.position - state.saved >= wait:
+                                self._save(state)
+                            if self._shared:
+                                state.left = self._journal.last_change()
                     except BaseException:
                         state.session, state.position = None, _UNKNOWN  # whatever it was, the journal knows better
                         raise
-                    if self._shared:
-                        state.left = self._journal.last_change()
             finally:
                 if state.position != before:  # after the lock is free: who asks now is given the new one
                     self._inventories.changed(tenant, trajectory)

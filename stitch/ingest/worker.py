@@ -55,6 +55,9 @@ class Worker:
     and nothing is held.
     """
 
+    follows = False
+    """Whether labels are never waited for by who adds."""
+
     def __init__(
         self,
         *,
@@ -76,6 +79,7 @@ class Worker:
         self._notice, self._vectors, self._flushed = notice, vectors, flushed
         self.label_threads = threads if labeling.lets_wait else 0
         """How many trajectories are labeled in threads, side by side, because a model is waited for; 0 if none is."""
+        self.follows = self.follows or self.label_threads > 0
         # One more where vectors are made in one: who labels must not wait for them.
         self.threads = WorkerThreads(self._do, count=max(1, threads) + (vectors is not VectorTime.WITH))
         self._sweeping = threading.Lock()
@@ -138,6 +142,10 @@ class Worker:
         done = {entry.seq for entry in outcomes}
         self.show([entry for entry in accepted if entry.seq not in done])
         return outcomes
+
+    def announce(self, tenant: str, trajectory: str) -> None:
+        """Say that steps of a trajectory were accepted whose labels follow."""
+        self.threads.announce(tenant, trajectory)
 
     def _catch_up(self, state: TrajectoryState, position: int) -> str:
         """Label and put the steps before `position` that wait for labels; return why that cannot be done, or ""."""

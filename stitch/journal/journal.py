@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, func, select
 
@@ -21,6 +23,10 @@ from stitch.journal.revising import Revising
 from stitch.journal.rows import NAMED, SIZE, given
 from stitch.journal.sqlite_file import SqliteFile
 from stitch.journal.tables import changes, trajectories
+
+if TYPE_CHECKING:
+    from stitch.journal.postgres import Postgres
+    from stitch.journal.queue import WorkQueue
 
 _ALL_CHANGES = (
     select(changes.c.number, changes.c.kind, changes.c.tenant, trajectories.c.name, changes.c.first, changes.c.last)
@@ -107,6 +113,28 @@ class Journal(Intake, Progress, Revising, Reading, Records):
     def exclusive(self, tenant: str, trajectory: str) -> AbstractContextManager[None]:
         """Label and store a trajectory while no other process does; one process that has the journal alone is free."""
         return self._db.exclusive(f"{tenant}\n{trajectory}")
+
+    def fenced(self, tenant: str, trajectory: str) -> AbstractContextManager[None]:
+        """Work on a trajectory of a shared journal without holding it: what is written later than others wrote fails.
+
+        Raises:
+            ConflictError: Somebody else has changed it meanwhile, and nothing was written since.
+        """
+        return self._shared().fenced(tenant, trajectory)
+
+    @cached_property
+    def queue(self) -> WorkQueue:
+        """The jobs of workers, in the database of a shared journal; made if they are not there."""
+        require_extra("postgres", package="procrastinate", needed_by="labeling by workers")
+        from stitch.journal.queue import WorkQueue
+
+        return WorkQueue(self._shared())
+
+    def _shared(self) -> Postgres:
+        from stitch.journal.postgres import Postgres
+
+        assert isinstance(self._db, Postgres)  # settings refuse workers elsewhere
+        return self._db
 
     def sync(self) -> None:
         """Make everything written survive a loss of power."""

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 from sqlalchemy import Column, MetaData, Table, Text, bindparam, create_engine, select, update
 from sqlalchemy.engine import URL, Dialect, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from stitch.errors import JournalError, SettingsError, StoreMismatchError, some_of
+from stitch.errors import ConflictError, JournalError, SettingsError, StoreMismatchError, some_of
 from stitch.journal.copies import copy_rows
 from stitch.journal.database import Cause, Database, Session
 from stitch.journal.tables import COUNTED, NOT_STORED, VERSION, metadata, next_seq, unfinished
@@ -37,14 +38,44 @@ _CAUSES = (
 )
 
 _SCHEMA = "stitch"
-_OPTIONS = f"-csearch_path={_SCHEMA}"
+_OPTIONS = f"-csearch_path={_SCHEMA} -cidle_in_transaction_session_timeout=5s"
+"""A process that stands still inside a transaction is put out of it, for all others wait."""
+_PATIENCE = {"connect_timeout": "10", "tcp_user_timeout": "10000", "keepalives_idle": "5", "keepalives_interval": "2"}
+"""Of a network that hangs: in seconds, and milliseconds."""
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('stitch journal ' || current_schema()))"
+_LAST = "SELECT coalesce(max(number), 0) FROM changes"
+_CHANGED = """
+    SELECT 1 FROM changes WHERE number > %s AND kind <> 'accepted' AND (trajectory IS NULL OR trajectory =
+        (SELECT number FROM trajectories WHERE tenant = %s AND name = %s)) LIMIT 1
+"""
+"""Whether a trajectory was changed: one that was erased is not named any more."""
 _NEXT = "SELECT setval(pg_get_serial_sequence('{0}', 'number'), coalesce(max(number), 0) + 1, false) FROM {0}"
 
 about = Table("about", MetaData(), Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
 """Of which version the tables are, and which journal this is."""
 _SAY = update(about).where(about.c.name == bindparam("of"))
 _ABOUT = select(about.c.name, about.c.value)
+
+
+class _Fence:
+    """A trajectory as a thread knows it, up to the last change when it began or wrote itself."""
+
+    def __init__(self, tenant: str, trajectory: str, connection: Any) -> None:
+        self._names = (tenant, trajectory)
+        self.note_own(connection)
+
+    def note_own(self, connection: Any) -> None:
+        """Take note that all changes so far are known, or made by this thread."""
+        (self._last,) = connection.execute(_LAST).fetchone()
+
+    def check(self, connection: Any) -> None:
+        """See that nobody else has changed it since.
+
+        Raises:
+            ConflictError: Somebody has.
+        """
+        if connection.execute(_CHANGED, (self._last, *self._names)).fetchone() is not None:
+            raise ConflictError(f"trajectory {self._names[1]!r} was changed by another process meanwhile")
 
 
 class Postgres(Database):
@@ -63,15 +94,16 @@ class Postgres(Database):
         address = _parsed(url)
         shown = address.render_as_string(hide_password=True)
         errors = (psycopg.Error, SQLAlchemyError)
-        said = {"application_name": "stitch", "options": _OPTIONS}
+        said = {"application_name": "stitch", **_PATIENCE, **address.query}
+        said["options"] = f"{_OPTIONS} {address.query.get('options', '')}".rstrip()
         self._engine = create_engine(
-            address.set(drivername="postgresql+psycopg"),
-            connect_args={
-                "autocommit": True,
-                **{name: each for name, each in said.items() if name not in address.query},
-            },
+            address.set(drivername="postgresql+psycopg", query=said),
+            connect_args={"autocommit": True},
             pool_pre_ping=True,
         )
+        _, named = self._engine.dialect.create_connect_args(self._engine.url)
+        self.conninfo = make_conninfo(**{name: each for name, each in named.items() if name != "context"})
+        """Leads other clients of PostgreSQL to the same schema."""
         super().__init__(shown, dialect=self._engine.dialect, causes=_CAUSES, errors=errors)
         self._mine = threading.local()
         self._is_open = True
@@ -139,7 +171,11 @@ class Postgres(Database):
                     if derived:
                         db.connection.execute("SET LOCAL synchronous_commit = off")
                     db.connection.execute(_LOCK)
+                    if (fence := self._fence) is not None:
+                        fence.check(db.connection)
                     yield db
+                    if fence is not None:
+                        fence.note_own(db.connection)
                     db.connection.execute("COMMIT")
             except BaseException:
                 with suppress(psycopg.Error):  # a connection that is lost has rolled back
@@ -157,6 +193,26 @@ class Postgres(Database):
             finally:
                 with suppress(psycopg.Error):  # a connection that is lost holds nothing
                     connection.execute(f"SELECT pg_advisory_unlock({key})", (name,))
+
+    @contextmanager
+    def fenced(self, tenant: str, trajectory: str) -> Iterator[None]:
+        """Let what this thread writes meanwhile fail once somebody else has changed a trajectory; nobody waits.
+
+        Raises:
+            ConflictError: Somebody has, and nothing was written since.
+        """
+        with self.session() as db:
+            self._mine.fence = fence = _Fence(tenant, trajectory, db.connection)
+        try:
+            yield
+            with self.session() as db:
+                fence.check(db.connection)
+        finally:
+            self._mine.fence = None
+
+    @property
+    def _fence(self) -> _Fence | None:
+        return getattr(self._mine, "fence", None)
 
     def damage(self) -> list[str]:
         """Nothing: PostgreSQL checks its pages when it reads them."""

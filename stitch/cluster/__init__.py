@@ -1,0 +1,1 @@
+"""Several machines, one memory: workers that label what any process accepted."""
