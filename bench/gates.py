@@ -46,7 +46,7 @@ class Floor(NamedTuple):
         return value <= self.floor if self.most else value >= self.floor
 
     def line(self, value: float) -> str:
-        """What is printed."""
+        """The line to print."""
         bound = f"{'at most' if self.most else 'at least':8} {self.floor:5.3f}"
         verdict = "" if self.holds(value) else "  FELL"
         return f"{self.source:20} {self.figure:22} {value:7.3f}   {bound}{verdict}"

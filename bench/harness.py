@@ -124,7 +124,7 @@ def _made(
 def _in_order(
     pool: Executor, do: Callable[..., _Done], tasks: Iterable[tuple[Any, ...]], *, ahead: int
 ) -> Iterator[_Done]:
-    """What comes of tasks, in their order, of which few are begun ahead; if one fails, no other is begun."""
+    """Results of tasks in their order, few begun ahead; if one fails, no other is begun."""
     waiting: deque[Future[_Done]] = deque()
     with pool:
         try:

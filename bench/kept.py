@@ -26,7 +26,7 @@ def replies_of(folder: Path) -> KeptReplies:
 
 
 class Taken(NamedTuple):
-    """How many replies were taken in that were made elsewhere."""
+    """Counts of replies that were made elsewhere and taken in."""
 
     new: int = 0
     known: int = 0
@@ -97,7 +97,7 @@ class RequestFile(DeferredCompletion):
 
     @property
     def asked(self) -> int:
-        """How many requests it holds."""
+        """Number of requests in it."""
         return len(self._seen)
 
     def clear(self) -> None:

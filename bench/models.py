@@ -50,7 +50,7 @@ class Sampling:
         return replace(config, **{name: value for name, value in own.items() if getattr(config, name) is None})
 
     def __str__(self) -> str:
-        """What is set, such as `temperature=0 top_p=0.9`; empty if nothing is."""
+        """The settings that are set, such as `temperature=0 top_p=0.9`; empty if none is."""
         said = ((name, value) for name, value in vars(self).items() if value is not None)
         return " ".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in said)
 
@@ -85,7 +85,7 @@ def sampling_options(who: str, *, default: Sampling) -> Callable[[Callable[..., 
 
 
 def sampling_of(who: str, given: dict[str, Any], *, seed: int | None) -> Sampling:
-    """What the options of `sampling_options` say; they are taken out of what is given."""
+    """Read the options of `sampling_options`, and take them out of what is given."""
     temperature, top_p, effort = (given.pop(name) for name in option_names(who))
     return Sampling(temperature, top_p, effort, seed)
 
@@ -183,13 +183,13 @@ class ModelJudge:
         self._plan = dspy.Predict(JudgePlan)
 
     def count(self, question: str, *, gold: str, generated: str) -> Verdict:
-        """How many candidates of an answer set are correct (Listing 12)."""
+        """Count the correct candidates of an answer set (Listing 12)."""
         entries = {"reference_entries": list(candidates(gold)), "given_entries": list(candidates(generated))}
         said = self._judged(self._set, question=question, **entries)
         return said if isinstance(said, Verdict) else Verdict(int(said.correct_entries), str(said.reasoning))
 
     def fill(self, question: str, *, gold: str, generated: str) -> Verdict:
-        """How many slots of a plan are filled as in the gold plan."""
+        """Count the slots of a plan that are filled as in the gold plan."""
         said = self._judged(self._plan, question=question, reference_plan=gold, given_plan=generated)
         if isinstance(said, Verdict):
             return said

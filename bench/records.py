@@ -38,7 +38,7 @@ class Answered(BaseModel):
 
 
 class Found(BaseModel, frozen=True):
-    """What a method found for a question."""
+    """The findings of a method for a question."""
 
     steps: tuple[str, ...]
     """The ranking, best first."""
@@ -136,7 +136,7 @@ def read_records(folder: Path, method: str) -> list[Record]:
 
 
 def read_prepared(folder: Path) -> list[Prepared]:
-    """How trajectories were taken in; of one that was taken in again, the last time."""
+    """Notes on trajectories taken in; of one that was taken in again, the last."""
     notes = [Prepared.model_validate(value) for value in read_lines(prepared_file(folder))]
     return list({(note.method, note.trajectory): note for note in notes}.values())
 

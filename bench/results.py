@@ -35,7 +35,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def told_of(run: Run) -> Iterator[str]:
-    """What was run, with what, and what a model did of it, a line each."""
+    """Lines on a run: its command, its data, its models, its notes."""
     own = run.manifest.settings
     yield f"`{run.manifest.command or run.suite}`"
     yield (

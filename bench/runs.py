@@ -114,7 +114,7 @@ class Run:
 
     @cached_property
     def differences(self) -> list[dict[str, Any]]:
-        """How the first method compares with every other on the measures that matter most, the main one first."""
+        """Differences of the first method and every other on the measures that matter most, the main one first."""
         names = dict.fromkeys((self.main, *COMPARED))
         measures = {name: self.measures[name] for name in names if name in self.measures}
         return scoring.paired_with(self.first, self.records, measures)
@@ -199,6 +199,6 @@ def read_run(folder: Path) -> Run:
 
 
 def run_of(methods: Iterable[str], folder: Path) -> Run:
-    """What a run folder holds of these methods."""
+    """The run in a folder, of these methods."""
     records = {name: sorted(read_records(folder, name), key=lambda record: record.question) for name in methods}
     return Run(read_manifest(folder), records, read_prepared(folder))

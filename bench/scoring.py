@@ -139,7 +139,7 @@ def latency(records: Sequence[Record]) -> dict[str, float | None]:
 
 
 def answer_costs(records: Sequence[Record]) -> dict[str, Any]:
-    """What answering and judging took; empty if no model did."""
+    """Costs of answering and judging; empty if no model did."""
     made = [record.answered for record in records if record.answered is not None]
     if not made:
         return {}
@@ -155,7 +155,7 @@ def answer_costs(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def taken_in(notes: Iterable[Prepared], method: str) -> dict[str, Any]:
-    """How many steps a method took in, and how fast one process did it."""
+    """Steps that a method took in, and the rate of one process."""
     own = [note for note in notes if note.method == method]
     seconds, steps = sum(note.seconds for note in own), sum(note.steps for note in own)
     found: dict[str, Any] = {"steps": steps, "steps_per_s": round(steps / seconds, 1) if seconds else None}

@@ -32,7 +32,7 @@ for _name in [
 # Clients of models ask the system for its processor, by a process; nothing here depends on it.
 vars(platform.uname())["processor"] = ""
 
-settings.register_profile("short", max_examples=16, deadline=None, derandomize=True, database=None)
+settings.register_profile("short", max_examples=10, deadline=None, derandomize=True, database=None)
 settings.register_profile("long", max_examples=200, deadline=None, database=None, print_blob=True)
 settings.load_profile(os.environ.get("STITCH_TEST_PROFILE", "short"))
 

@@ -114,7 +114,7 @@ def fit_acts(sets: Mapping[str, Sequence[Said]]) -> ActWeights:
 
 
 def measured(said: Sequence[Said], weights: ActWeights) -> dict[str, Any]:
-    """How often the most probable act is right, and how sure the model is of it."""
+    """Accuracy of the most probable act, and its mean probability."""
     chances = [weights.chances(each.cues, each.vector) for each in said]
     best = [max(range(len(own)), key=own.__getitem__) for own in chances]
     right = [weights.acts[place] == each.act for place, each in zip(best, said, strict=True)]
@@ -126,7 +126,7 @@ def measured(said: Sequence[Said], weights: ActWeights) -> dict[str, Any]:
 
 
 def as_data(weights: ActWeights) -> dict[str, Any]:
-    """What `act_weights_from` reads, as JSON values."""
+    """JSON values that `act_weights_from` reads."""
     return {
         "acts": list(weights.acts),
         "unit": _UNIT,

@@ -1,4 +1,4 @@
-"""What fits of the search share: sets held in memories, and options."""
+"""Sets held in memories, and options: shared by fits of the search."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _chances(rows: Sequence[tuple[Mapping[str, float], bool, float]]) -> dict[st
 
 
 def judge(asked: Sequence[Asked], model: Model) -> dict[str, float | None]:
-    """How well a model tells own questions from others (`auc`) and evidence from what is none (`hits`).
+    """Figures of a model: own questions told from others (`auc`), evidence from what is none (`hits`).
 
     `near_misses` is as `auc`, of questions that the memory's own matters do not answer; `caught` and `lost` are the
     shares of others' and of own questions below the threshold.
@@ -133,7 +133,7 @@ def judge(asked: Sequence[Asked], model: Model) -> dict[str, float | None]:
 
 
 def auc(higher: Sequence[float], lower: Sequence[float]) -> float:
-    """How often one of `higher` is above one of `lower`; ties count one half. 0.5 if there is none of either."""
+    """Share of pairs in which `higher` is above `lower`; ties count one half. 0.5 if there is none of either."""
     from sklearn.metrics import roc_auc_score
 
     if not higher or not lower:

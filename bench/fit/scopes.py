@@ -58,7 +58,7 @@ class Example(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What tells whether a step turns to something else, and whether it does."""
+    """An example of turning: cues and vectors of a step, and whether it turns to something else."""
 
     row: Array
     turns: bool
@@ -223,7 +223,7 @@ NOTHING = ScopeWeights(
 
 
 def fit_turns(turns: Mapping[str, Sequence[Turn]]) -> ScopeWeights:
-    """What tells that a step turns to something else; every set counts the same."""
+    """The model of turning to something else; every set counts the same."""
     each = [(turn, 200.0 * len(turns) / len(own)) for own in turns.values() for turn in own]
     rows, right = np.array([turn.row for turn, _ in each]), np.array([turn.turns for turn, _ in each])
     scale = 0.2 * len(each) / sum(count for _, count in each)
@@ -287,7 +287,7 @@ def conditional_logit(groups: Sequence[tuple[Sequence[Example], float]]) -> list
 
 
 def measured(talks: Sequence[Labeled], weights: ScopeWeights) -> dict[str, Any]:
-    """How well the tracker's own choices meet gold."""
+    """Agreement of the tracker's own choices with gold."""
     pairs = []
     for talk in talks:
         walk = Walk(talk, weights, gold=False)
@@ -305,7 +305,7 @@ def measured(talks: Sequence[Labeled], weights: ScopeWeights) -> dict[str, Any]:
 
 
 def as_data(weights: ScopeWeights) -> dict[str, Any]:
-    """What `scope_weights_from` reads, as JSON values."""
+    """JSON values that `scope_weights_from` reads."""
     return {
         "features": dict(zip(FEATURES, weights.features, strict=True)),
         "turn_cues": list(weights.turn_cues),

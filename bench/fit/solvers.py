@@ -1,4 +1,4 @@
-"""What fits share: logistic models by libraries, the slope of telling pairs apart, and leaving each set out once."""
+"""Logistic models by libraries, the slope of telling pairs apart, and leaving each set out once: shared by fits."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def came(
 
 
 def _figures(made: list[GeneratedTrajectory], model: LanguageModel | None) -> dict[str, Any]:
-    """How much there is of what, and what a model wrote of it at which cost."""
+    """Counts of all parts, and of what a model wrote, with its cost."""
     figures, types = [trajectory.statistics() for trajectory in made], Counter[str]()
     for each in figures:
         types.update(each["questions_by_type"])

@@ -83,7 +83,7 @@ class Place(NamedTuple):
     """What is told of it wherever it comes up: `where`, `founder`, `custom`, `scent`, `sound`, `special`, `crowd`."""
 
     def value(self, attribute: str) -> str:
-        """What is answered when `attribute`, price or rating, is asked."""
+        """The answer to a question for `attribute`, price or rating."""
         return self.price if attribute == "price" else self.rating
 
 
@@ -97,7 +97,7 @@ class TravelWorld(NamedTuple):
         return next(place for places in self.places.values() for place in places if place.name == name)
 
     def telling(self) -> Iterator[str]:
-        """What only who was asked for it may say: prices."""
+        """Telling values, prices, which only who was asked for them may say."""
         return (place.price for places in self.places.values() for place in places)
 
 
@@ -162,7 +162,7 @@ class DebateWorld(NamedTuple):
         return tuple(contention for contention in self.contentions.values() if contention.side == side)
 
     def telling(self) -> Iterator[str]:
-        """What only who uses it may say: titles and citations of evidence."""
+        """Telling names, titles and citations of evidence, which only who uses it may say."""
         return (said for evidence in self.evidence.values() for said in (evidence.title, evidence.citation))
 
 

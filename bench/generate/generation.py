@@ -56,7 +56,7 @@ def verify(trajectory: GeneratedTrajectory) -> None:
 
 
 class Size(NamedTuple):
-    """How large a trajectory is to be."""
+    """The size of a trajectory."""
 
     tokens: int
     """Table 2: the context length of the partition."""

@@ -222,7 +222,7 @@ def _facts(world: TravelWorld, board: Storyboard, forms: Mapping[str, Any]) -> I
 
 
 def _of_debate(world: DebateWorld, board: Storyboard, asked: Mapping[str, Any]) -> Iterator[_Asked]:
-    """Which evidence a side uses, and for what; the release writes a list as JSON with one string in it."""
+    """Questions for the evidence of a side, by purpose; the release writes a list as JSON with one string in it."""
     for side in ("pro", "con"):
         for number, (purpose, actions) in enumerate(PLAN["uses"].items(), start=1):
             uses = [op for op in board.operations if op.action in actions and op.cited and op.role.startswith(side)]

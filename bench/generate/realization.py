@@ -17,7 +17,7 @@ from stitch.lm import LanguageModel, Purpose
 
 
 class RealizationRequest(NamedTuple):
-    """What a realization has to say."""
+    """The content of a realization."""
 
     operation: Operation
     goal: str
@@ -70,7 +70,7 @@ class ModelWriter:
 
 
 def travel_request(world: TravelWorld, operation: Operation, *, again: bool) -> RealizationRequest:
-    """What an operation of a trip needs: names, and in the agent's answer the values that were asked for."""
+    """The request of an operation of a trip: names, and in the agent's answer the values that were asked for."""
     op, by_user, day = operation, operation.role == "user", f"day {operation.day}"
     places = [world.place(name) for name in op.objects]
     values = () if by_user or op.action != "INQUIRE" else tuple(places[0].value(wish) for wish in op.asked)
@@ -99,7 +99,7 @@ def title_of(title: str) -> str:
 
 
 def debate_request(world: DebateWorld, operation: Operation) -> RealizationRequest:
-    """What an operation of a debate needs: the claim at issue, and the title of evidence that is cited."""
+    """The request of an operation of a debate: the claim at issue, and the title of evidence that is cited."""
     op, must_say = operation, tuple[str, ...]()
     facts = {name: said for name, said in world.motion.items() if name != "text"} | {"side": op.role.split("-")[0]}
     contention = world.contentions[op.target or next(iter(world.contentions))]
@@ -196,7 +196,7 @@ class Templates:
         return f"{tie} {sentence[0].lower()}{sentence[1:]}"
 
     def _support(self, request: RealizationRequest, world: DebateWorld) -> list[str]:
-        """What the argument rests on: evidence if it is to be cited, and reasons of the theme."""
+        """Sentences that support an argument: evidence if it is to be cited, and reasons of the theme."""
         op, texts = request.operation, self._wording.debate
         if op.action == "summarize":
             return [world.contentions[name].statement for name in op.objects]

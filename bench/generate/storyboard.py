@@ -61,7 +61,7 @@ class Storyboard(NamedTuple):
     operations: tuple[Operation, ...]
 
     def objects(self, action: str, *, day: int, slot: str) -> tuple[str, ...]:
-        """What was proposed or decided for a slot, in order, later revised or not; the last decision holds."""
+        """Proposals or decisions for a slot, in order, later revised or not; the last decision holds."""
         return tuple(op.objects[0] for op in self.by_user(action) if (op.day, op.slot) == (day, slot))
 
     def by_user(self, action: str) -> Iterator[Operation]:
@@ -69,7 +69,7 @@ class Storyboard(NamedTuple):
         return (op for op in self.operations if op.role == "user" and op.action == action)
 
     def days(self) -> int:
-        """How many days are planned."""
+        """Number of days that are planned."""
         return max((op.day for op in self.operations), default=0)
 
 

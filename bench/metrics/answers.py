@@ -94,12 +94,12 @@ def items_of(type_: str, gold: str | None) -> list[str]:
 
 
 def count_contained(gold: tuple[str, ...], generated: tuple[str, ...]) -> int:
-    """How many generated candidates are correct: each gold item may be met once, by containment either way."""
+    """Number of correct candidates: each gold item may be met once, by containment either way."""
     return _met([PlanPart("", normalize(item)) for item in gold], [PlanPart("", normalize(item)) for item in generated])
 
 
 def count_slots(gold: str, generated: str) -> int:
-    """How many places of a generated plan stand in the same slot of the gold plan, by normalized containment."""
+    """Number of places of a generated plan that stand in the same slot of the gold plan, by normalized containment."""
     return _met(list(plan_parts(gold)), list(plan_parts(generated)))
 
 
@@ -114,7 +114,7 @@ def _met(open_parts: list[PlanPart], generated: list[PlanPart]) -> int:
 
 
 class AnswerSetScore(NamedTuple):
-    """How well a generated set meets the gold set (CAME-Bench §3.2, Listing 12); the benchmark averages over questions.
+    """Score of a generated set against the gold set (CAME-Bench §3.2, Listing 12); questions are averaged.
 
     With c = min(judge's count, |gold|, |generated|): P = c / |generated|, R = c / |gold|, F1 their harmonic mean.
     """
@@ -148,11 +148,11 @@ class Judge(Protocol):
         ...
 
     def count(self, question: str, *, gold: str, generated: str) -> Verdict:
-        """How many candidates of an answer set are correct (Listing 12)."""
+        """Count the correct candidates of an answer set (Listing 12)."""
         ...
 
     def fill(self, question: str, *, gold: str, generated: str) -> Verdict:
-        """How many slots of a plan hold what the gold plan has there (the released code's judge of plans)."""
+        """Count the slots of a plan that hold what the gold plan has there (the released code's judge of plans)."""
         ...
 
     def accept(self, question: str, *, gold: str, generated: str) -> Verdict:

@@ -52,7 +52,7 @@ def ndcg_at(ranking: Sequence[str], gold: Collection[str], *, k: int) -> Score:
 
 
 class SelectionDiagnostics(NamedTuple):
-    """How the selected labels L of one question lie to its gold steps G (Appendix D.1, Table 4).
+    """Overlap of the selected labels L of one question with its gold steps G (Appendix D.1, Table 4).
 
     With o(t) = |L ∩ labels(t)|, over all candidate steps t.
     """

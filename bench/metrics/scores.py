@@ -59,7 +59,7 @@ class Interval(NamedTuple):
 
 
 class PairedDifference(NamedTuple):
-    """How much better a is than b, with a 95 % interval."""
+    """Paired difference of a and b, with a 95 % interval."""
 
     difference: float
     low: float

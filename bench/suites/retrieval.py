@@ -237,7 +237,7 @@ def _take_in(folder: Path, files: Iterable[Path]) -> None:
 
 
 def _awaited(requests: RequestFile, done: Run) -> int:
-    """How many replies are awaited from elsewhere, told on standard error, too."""
+    """Number of replies awaited from elsewhere, told on standard error, too."""
     unscored = sum(is_unscored(record) for record in done.every)
     told = f"nothing is left to ask: {requests.file} is empty"
     if requests.asked:

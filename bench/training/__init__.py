@@ -1,1 +1,1 @@
-"""What prompts are optimized on: lessons from gold, and how a reply to one is marked (see `pipelines.optimize`)."""
+"""Lessons from gold on which prompts are optimized, and the marks of replies to them (see `pipelines.optimize`)."""

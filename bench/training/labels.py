@@ -42,7 +42,7 @@ _KINDS = {"scope": LabelKind.SCOPE, "event_types": LabelKind.EVENT_TYPE, "entity
 
 
 class Stretch(NamedTuple):
-    """What a lesson gives: steps to label, and what came before with its labels."""
+    """The given part of a lesson: steps to label, and what came before with its labels."""
 
     trajectory: str
     past: tuple[Step, ...]
@@ -51,7 +51,7 @@ class Stretch(NamedTuple):
 
 
 class Right(NamedTuple):
-    """What a lesson knows: gold of the steps, and what the past was labeled with."""
+    """The known part of a lesson: gold of the steps, and labels of the past."""
 
     steps: tuple[GoldLabels, ...]
     """Empty where there is no gold."""
@@ -62,7 +62,7 @@ class Right(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What the labeler said of a step."""
+    """Labels that were made of a step."""
 
     intent: ContextualIntent
     by_model: bool

@@ -42,7 +42,7 @@ _TALKATIVE = 3
 
 
 class Posed(NamedTuple):
-    """What a lesson gives: a question to a trajectory."""
+    """The given part of a lesson: a question to a trajectory."""
 
     question: str
     trajectory: str
@@ -51,7 +51,7 @@ class Posed(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a lesson for the filter knows: the steps that answer it, and their labels."""
+    """The known part of a lesson for the filter: the steps that answer it, and their labels."""
 
     steps: tuple[str, ...]
     intents: tuple[ContextualIntent, ...]
@@ -212,7 +212,7 @@ class FilterTask:
         return Cost(1, 390 + tokens, tokens + 50)
 
     def _feedback(self, lesson: Lesson, chosen: IntentFilter, recall: float) -> str:
-        """What the choice brought, which labels the evidence carries, and which chosen ones much of the log carries."""
+        """Remarks on a choice: its recall, labels of the evidence, and chosen ones that much of the log carries."""
         if recall == 1.0:
             return ""
         inventory, labels = self._inventory(lesson.given.trajectory), chosen.labels()

@@ -1,4 +1,4 @@
-"""Where lessons come from: each kind of training data, recognized by its content."""
+"""Sources of lessons: each kind of training data, recognized by its content."""
 
 from __future__ import annotations
 

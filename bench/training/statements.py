@@ -75,7 +75,7 @@ class StatementTask:
         return StatementProgram()
 
     def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> Reading | None:
-        """What the model says of a window; None if the reply cannot be used."""
+        """Statements of the model on a window; None if the reply cannot be used."""
         try:
             return StatementModel(model, program=program).read(lesson.given, earlier=())
         except ReplyError:
@@ -109,7 +109,7 @@ class StatementTask:
         return Cost(1, 700 + shown, shown)
 
     def _others(self, window: Window) -> tuple[list[Line], Vectors]:
-        """What the other steps of the trajectory say without a model."""
+        """Statements of the other steps of the trajectory, made without a model."""
         trajectory = window.entries[0].trajectory
         if trajectory not in self._said:
             steps = (step for episode in self._hierarchy.episodes(trajectory) for step in episode.steps)

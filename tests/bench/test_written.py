@@ -99,6 +99,7 @@ def test_a_run_with_other_labels_or_filters_is_another_run(files: Path) -> None:
         assert "other settings" in str(run.exception) or "settings" in str(run.exception)
 
 
+@pytest.mark.slow  # and one of the gates
 def test_labels_of_a_strong_model_find_what_was_measured(shared_data: Callable[[str], Path]) -> None:
     labels = shared_data("model_labels")
     files = shared_data("memory_qa/strangers_reworded")

@@ -97,7 +97,7 @@ class LabelerContract:
         steps = trajectory()
         whole = labeler.begin(TRIP).label(steps)
 
-        @settings(max_examples=8, deadline=None, database=None)
+        @settings(max_examples=4, deadline=None, database=None)
         @given(st.lists(st.integers(0, len(steps)), max_size=4))
         def check(cuts: list[int]) -> None:
             assert label_in_batches(labeler, steps, cuts) == whole
@@ -108,7 +108,7 @@ class LabelerContract:
         steps = trajectory()
         made = labeler.begin(TRIP)
         labels = made.label(steps)
-        for cut in (1, 3, len(steps) // 2, len(steps)):
+        for cut in (1, len(steps) // 2, len(steps)):
             replayed = labeler.begin(TRIP)
             replayed.replay(steps[:cut], labels[:cut])
             assert replayed.label(steps[cut:]) == labels[cut:]

@@ -31,7 +31,7 @@ SHARES = {"chat": 6.0, "page": 2.0, "plan": 1.5, "gloss": 1.0, "dictionary": 1.0
 
 @dataclass(frozen=True)
 class FitSettings:
-    """What the fit is told; chosen by held-out texts. Names of pulls are their weights."""
+    """Settings of the fit, chosen by held-out texts. Names of pulls are their weights."""
 
     batch: int = 1024
     """Runs in a batch; each gives a text and the sum of its neighbors. As many pairs of passages stand beside them."""

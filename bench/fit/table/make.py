@@ -65,7 +65,7 @@ class Teacher:
         return unit(np.array(vectors, np.float32))
 
     def embed_tokens(self, tokens: Sequence[str]) -> Vectors:
-        """What the model makes of each token alone, not of unit length."""
+        """A vector of each token alone, not of unit length."""
         first, last = (self._tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
         found = np.array([[first, self._tokenizer.token_to_id(token), last] for token in tokens])
         at_once = _BATCH // found.shape[1]
