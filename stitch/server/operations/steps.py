@@ -208,7 +208,7 @@ def timeline(
     """Tell the scopes of a trajectory, and its steps with their labels and references."""
     known_trajectory(memory, trajectory)
     inventory = memory.inventory(trajectory)
-    start, vocabulary = position_after(after), inventory.vocabulary()
+    start, vocabulary = position_after(after), inventory.vocabulary() if steps else LabelVocabulary()
     stop = start + limit
     entries = memory.steps(trajectory, start=start, stop=stop) if steps else ()
     return Timeline(

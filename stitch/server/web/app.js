@@ -1,7 +1,7 @@
 // The frame of the page: which view is shown, for which address. All of a view's state stands in the address.
 
 import { all, ask, follow, useKey } from "./api.js";
-import { failed, fill, h, say } from "./dom.js";
+import { failed, fill, h, say, shortened } from "./dom.js";
 import { askView } from "./ask.js";
 import { healthView } from "./health.js";
 import { labelsView } from "./labels.js";
@@ -102,8 +102,13 @@ class App {
     return this.trajectories.find((each) => each.trajectory === name) || this.trajectories.reduce((most, each) => (!most || each.steps > most.steps ? each : most), null);
   }
 
+  // What a choice among trajectories offers.
+  trajectoryOptions() {
+    return this.trajectories.map((each) => [each.trajectory, shortened(each.trajectory)]);
+  }
+
   pickTrajectory(chosen) {
-    fill(this.picker, this.trajectories.map((each) => h("option", { value: each.trajectory }, `${each.trajectory} · ${each.steps.toLocaleString("en")}`)));
+    fill(this.picker, this.trajectories.map((each) => h("option", { value: each.trajectory }, `${shortened(each.trajectory)} · ${each.steps.toLocaleString("en")}`)));
     if (chosen) this.picker.value = chosen;
     return this.picker;
   }

@@ -1,7 +1,7 @@
 // A question: the labels that it asks for, the steps that answer it and why, and the context as a prompt would get it.
 
 import { ask, tell } from "./api.js";
-import { button, choice, counted, failed, field, fill, h, notice, say } from "./dom.js";
+import { button, choice, counted, failed, field, fill, h, notice, say, shortened } from "./dom.js";
 import { KINDS, chip, chipsOf, roleOf, timeOf } from "./shared.js";
 
 const BUDGET = 2000, K = 10;
@@ -26,7 +26,7 @@ export function askView(app) {
 
   function drawSettings(params) {
     const set = (name) => (value) => app.go({ [name]: value || null });
-    const trajectories = [["", "all"], ...app.trajectories.map((each) => [each.trajectory, each.trajectory])];
+    const trajectories = [["", "all"], ...app.trajectoryOptions()];
     fill(settings, h("div", { class: "bar wrap" },
       h("label", { class: "inline" }, "In ", choice(trajectories, params.trajectory || "", set("trajectory"))),
       params.beside ? null : lensOf(params, "", set),
@@ -97,7 +97,7 @@ export function askView(app) {
   function litLinks(params, found) {
     const names = [...new Set(found.hits.map((hit) => hit.trajectory))];
     return names.length ? h("p", { class: "hint" }, "See them on the timeline of ", names.map((name, number) => [number ? ", " : "",
-      h("a", { href: app.href("timeline", { trajectory: name, q: params.q }) }, name)])) : null;
+      h("a", { href: app.href("timeline", { trajectory: name, q: params.q }) }, shortened(name))])) : null;
   }
 
   function labelsAsked(params, side, found) {
@@ -140,7 +140,7 @@ export function askView(app) {
       h("div", { class: "hit-rank", "aria-hidden": "true" }, hit.rank),
       h("div", { class: "hit-body" },
         h("div", { class: "step-meta" },
-          h("button", { type: "button", class: "link", onclick: (event) => { app.returnTo = event.currentTarget; app.open(hit.trajectory, hit.step); } }, `${hit.trajectory} ${hit.position}`),
+          h("button", { type: "button", class: "link", onclick: (event) => { app.returnTo = event.currentTarget; app.open(hit.trajectory, hit.step); } }, `${shortened(hit.trajectory)} ${hit.position}`),
           roleOf(hit.role), hit.scope ? chip("scope", hit.scope, { lit: (hit.matched.scope || []).length > 0 }) : null, chipsOf(hit, hit.matched),
           hit.trust === "low" ? h("span", { class: "state low" }, "low trust") : null,
           ranks ? h("span", { class: "moved" }, before === undefined ? "only here" : before === hit.rank ? "same place" : before > hit.rank ? `↑ ${before - hit.rank} from ${before}` : `↓ ${hit.rank - before} from ${before}`) : null),
@@ -183,7 +183,7 @@ export function askView(app) {
     const told = h("div", { "aria-live": "polite" });
     const input = h("input", { value: params.why || "", placeholder: "its number, or the beginning of its id" });
     const where = params.trajectory || found.hits[0]?.trajectory || app.trajectory()?.trajectory;
-    const place = choice(app.trajectories.map((each) => [each.trajectory, each.trajectory]), params.whyin || where, (value) => app.go({ whyin: value }, { replace: true }));
+    const place = choice(app.trajectoryOptions(), params.whyin || where, (value) => app.go({ whyin: value }, { replace: true }));
     const explain = async () => {
       try {
         const why = await tell("why", { query: params.q, step: params.why, trajectory: params.whyin || where, k: Number(params.k || K), as_of: params.at ? new Date(params.at).toISOString() : undefined, ranking: params.ranking || undefined, whole: true });

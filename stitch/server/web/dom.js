@@ -56,6 +56,11 @@ export function counted(number, word, plural = `${word}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? word : plural}`;
 }
 
+// A long name with its middle left out; beginnings and ends tell runs apart.
+export function shortened(name, most = 40) {
+  return name.length <= most ? name : `${name.slice(0, most / 2 - 1)}…${name.slice(-most / 2)}`;
+}
+
 // A moment as somebody reads it: Unix seconds, or the text of its source.
 export function moment(when, { short = false } = {}) {
   if (when === null || when === undefined || when === "") return "";

@@ -1,7 +1,7 @@
 // How a memory is: what has come how far, what failed and why, what models have cost, whether all agrees.
 
 import { ask, tell } from "./api.js";
-import { button, confirmed, counted, failed, fill, h, moment, notice, tableBox, toast } from "./dom.js";
+import { button, confirmed, counted, failed, fill, h, moment, notice, shortened, tableBox, toast } from "./dom.js";
 
 const LISTED = 50;
 
@@ -20,7 +20,8 @@ export function healthView(app) {
       const [status, bad, accepted, labeled, recalls] = await Promise.all([
         ask("status", { limit: 100 }, signal), ask("receipts", { state: "failed", limit: LISTED }, signal), ask("receipts", { state: "accepted", limit: LISTED }, signal),
         ask("receipts", { state: "labeled", limit: LISTED }, signal), ask("recalls", { last: 20 }, signal)]);
-      fill(body, summary(status), failures(status, bad.receipts), waiting(status, [...accepted.receipts, ...labeled.receipts]), check(), spend(status.model), asked(recalls.recalls), about(status));
+      fill(body, summary(status),
+        h("div", { class: "pair" }, failures(bad.receipts), waiting(status, [...accepted.receipts, ...labeled.receipts]), check(), spend(status.model), asked(recalls.recalls), about(status)));
     } catch (error) {
       if (error.name !== "AbortError") fill(body, failed(error, load));
     }
@@ -35,7 +36,7 @@ export function healthView(app) {
         figure(status.retired, "retired"), figure(status.trajectories, "trajectories")));
   }
 
-  function failures(status, receipts) {
+  function failures(receipts) {
     return h("section", { class: "card", "aria-label": "Failures" }, h("h2", {}, "Failures"), receipts.length ? [table(receipts, "Why"),
       h("p", { class: "acts" }, button("Try all again", async (event) => {
         event.target.disabled = true;
@@ -56,7 +57,7 @@ export function healthView(app) {
       h("thead", {}, h("tr", {}, ["Step", "Trajectory", "State", why].map((each) => h("th", {}, each)))),
       h("tbody", {}, receipts.map((each) => h("tr", {},
         h("td", {}, h("button", { type: "button", class: "link", onclick: (event) => { app.returnTo = event.currentTarget; app.open(each.trajectory, each.step); } }, each.position)),
-        h("td", {}, each.trajectory), h("td", {}, h("span", { class: `state ${each.state}` }, each.state)), h("td", {}, each.reason)))));
+        h("td", { title: each.trajectory }, shortened(each.trajectory)), h("td", {}, h("span", { class: `state ${each.state}` }, each.state)), h("td", {}, each.reason)))));
   }
 
   function check() {

@@ -1,7 +1,7 @@
 // The labels of a memory: how many steps carry each, where, what was merged; renamed, merged and taken apart here.
 
 import { ask, tell } from "./api.js";
-import { button, choice, confirmed, counted, failed, field, fill, h, notice, tableBox, toast } from "./dom.js";
+import { button, choice, confirmed, counted, failed, field, fill, h, notice, shortened, tableBox, toast } from "./dom.js";
 import { chip } from "./shared.js";
 import { proofOf } from "./step.js";
 
@@ -36,7 +36,7 @@ export function labelsView(app) {
   }
 
   function draw(found, params) {
-    fill(bar, h("label", { class: "inline" }, "In ", choice([["", "all trajectories"], ...app.trajectories.map((each) => [each.trajectory, each.trajectory])], params.trajectory || "",
+    fill(bar, h("label", { class: "inline" }, "In ", choice([["", "all trajectories"], ...app.trajectoryOptions()], params.trajectory || "",
       (value) => app.go({ trajectory: value || null }))));
     if (!found.scopes.length && !Object.keys(found.event_types).length) {
       fill(body, notice("empty", "No labels yet", "They are made as steps come in."));
@@ -59,7 +59,7 @@ export function labelsView(app) {
     const spans = `${scope.spans.length === 1 ? "once" : `${scope.spans.length} times`}: ${scope.spans.slice(0, 6).map(([first, end]) => (first === end ? first : `${first}–${end}`)).join(", ")}${scope.spans.length > 6 ? "…" : ""}`;
     const [first] = scope.spans[0] || [0], end = (scope.spans[scope.spans.length - 1] || [0, 0])[1];
     return h("tr", {},
-      h("th", { scope: "row" }, chip("scope", scope.name)), h("td", {}, scope.trajectory), h("td", { class: "number" }, scope.steps.toLocaleString("en")),
+      h("th", { scope: "row" }, chip("scope", scope.name)), h("td", { title: scope.trajectory }, shortened(scope.trajectory, 24)), h("td", { class: "number" }, scope.steps.toLocaleString("en")),
       h("td", {}, strip(scope), h("span", { class: "hint" }, spans)),
       h("td", { class: "row-acts" },
         h("a", { class: "button small", href: app.href("timeline", { trajectory: scope.trajectory, from: Math.max(0, first - 2), to: end + 3 }) }, "Show"),

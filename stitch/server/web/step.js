@@ -1,7 +1,7 @@
 // One step: what was said, how it was labeled and by whom, what it was before; and what to put right.
 
 import { ask, tell } from "./api.js";
-import { button, confirmed, counted, failed, field, fill, h, moment, notice, say, toast } from "./dom.js";
+import { button, confirmed, counted, failed, field, fill, h, moment, notice, say, shortened, toast } from "./dom.js";
 import { chip } from "./shared.js";
 
 export function stepPanel(app) {
@@ -19,12 +19,14 @@ export function stepPanel(app) {
         fill(body, head(`Step ${id}`), notice("gone", "This step is gone", "It was erased, or never accepted. Nothing of it is kept."));
         return;
       }
-      const [read, history, said] = await Promise.all([
+      const [read, history] = await Promise.all([
         ask("timeline", { trajectory, scopes: false, limit: 1, after: found.position ? found.position - 1 : undefined }, signal),
         ask("history", { trajectory, step: id }, signal),
-        ask("statements", { trajectory, step: id }, signal).catch(() => ({ statements: [] })),
       ]);
-      draw(found, read.steps[0], history.revisions, said.statements);
+      const said = h("div", {});
+      draw(found, read.steps[0], history.revisions, said);
+      const { statements } = await ask("statements", { trajectory, step: id }, signal);
+      if (statements.length) fill(said, h("h3", {}, "Statements"), h("ul", {}, statements.map((each) => h("li", {}, each.text, " ", h("a", { href: app.href("themes", { theme: each.theme }) }, "its theme")))));
     } catch (error) {
       if (error.name !== "AbortError") fill(body, head("Step"), failed(error, () => load(trajectory, id)));
     }
@@ -42,11 +44,11 @@ export function stepPanel(app) {
       h("button", { type: "button", class: "quiet", "aria-label": "Close the step", onclick: () => app.close() }, "×"));
   }
 
-  function draw(row, read, revisions, statements) {
+  function draw(row, read, revisions, said) {
     const labels = row.labels, step = row.step;
     const again = () => load(row.trajectory, step.id);
     const parts = [head(`Step ${row.position}`, row),
-      h("p", { class: "facts" }, [row.trajectory, step.role, moment(step.timestamp ?? row.recorded), step.id === String(row.position) ? null : `id ${step.id}`].filter(Boolean).join(" · "))];
+      h("p", { class: "facts" }, [shortened(row.trajectory), step.role, moment(step.timestamp ?? row.recorded), step.id === String(row.position) ? null : `id ${step.id}`].filter(Boolean).join(" · "))];
     if (row.state !== "stored") parts.push(notice(row.state === "failed" ? "failed" : "gone", row.state, row.reason || (row.state === "retired" ? "Out of retrieval, kept for audit." : "")));
     parts.push(h("h3", {}, "What was said"), h("blockquote", { class: "said" }, step.content || "(no words)"));
     for (const call of read?.calls || []) parts.push(h("pre", { class: "call", tabindex: "0" }, call));
@@ -54,7 +56,7 @@ export function stepPanel(app) {
     if (labels?.summary) parts.push(h("h3", {}, "Summary"), h("p", {}, labels.summary));
     if (labels?.asks?.length) parts.push(h("h3", {}, "What it answers, in other words"), h("ul", {}, labels.asks.map((each) => h("li", {}, each))));
     parts.push(labels ? labelsOf(row, read, again) : notice("empty", "No labels yet", "They are made in the background; the step is found by its words meanwhile."));
-    if (statements.length) parts.push(h("h3", {}, "Statements"), h("ul", {}, statements.map((each) => h("li", {}, each.text, " ", h("a", { href: app.href("themes", { theme: each.theme }) }, "theme")))));
+    parts.push(said);
     parts.push(history(row, revisions, again));
     if (step.metadata && Object.keys(step.metadata).length) parts.push(h("details", {}, h("summary", {}, "Metadata"), h("pre", { tabindex: "0" }, JSON.stringify(step.metadata, null, 2))));
     if (row.state !== "retired") parts.push(endings(row, again));

@@ -1,7 +1,7 @@
 // What a memory is about: themes, the statements in them, and down to the steps that say them.
 
 import { all, ask } from "./api.js";
-import { counted, failed, fill, h, moment, notice } from "./dom.js";
+import { counted, failed, fill, h, moment, notice, shortened } from "./dom.js";
 
 export function themesView(app) {
   let last = null, running = null;
@@ -44,7 +44,7 @@ export function themesView(app) {
       [...groups].map(([id, statements]) => {
         const episode = episodes.get(id);
         return h("section", { class: "stretch" },
-          h("h3", {}, episode ? `${episode.trajectory}: ${episode.scope || "no scope"} · ${counted(episode.steps.length, "step")} · ${moment(episode.started_at)}` : statements[0].trajectory),
+          h("h3", {}, episode ? `${shortened(episode.trajectory)}: ${episode.scope || "no scope"} · ${counted(episode.steps.length, "step")} · ${moment(episode.started_at)}` : statements[0].trajectory),
           h("ul", { class: "plain" }, statements.map((each) => h("li", { class: "statement" },
             h("p", { class: "step-text" }, each.text),
             h("p", { class: "facts" }, [each.speaker, moment(each.said_at)].filter(Boolean).join(" · "), " · ",
