@@ -31,7 +31,16 @@ BLOCK = re.compile(
     r"^```(?P<language>\w+)(?: title=\"(?P<file>[\w./-]+)\")?\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
 )
 WRITES = os.environ.get("STITCH_TEST_GOLDEN") == "write"
-AWAY = ("http://", "https://", "postgresql://", "--follow", *(f"stitch {name}" for name in ("serve", "mcp", "inspect")))
+AWAY = (
+    "http://",
+    "https://",
+    "postgresql://",
+    "--follow",
+    "stitch serve",
+    "stitch mcp",
+    "stitch inspect",
+    "stitch worker",
+)
 """What reaches another machine or does not end by itself; that it is spelled rightly `test_pages.py` tests."""
 BY_HAND = ("make", "pip", "git", "cd", "source", "curl", "docker", "claude", "export", "pre-commit")
 """Commands of others, which no test runs."""
