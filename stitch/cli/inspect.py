@@ -44,7 +44,7 @@ def command(*, memory: str | None, tenant: str | None, config: str | None, port:
             click.echo("stitch: no browser was found; open the address above in one", err=True)
 
     try:
-        with _opened(memory, config=config, tenant=tenant, feed=feed) as tenants:
+        with _opened(memory, config=config, feed=feed) as tenants:
             app = create_app(tenants, access=Access(None, tenant=own, host="127.0.0.1"), feed=feed)
             try:
                 Server(app, ready=say).serve_on(listening)
@@ -54,12 +54,12 @@ def command(*, memory: str | None, tenant: str | None, config: str | None, port:
         listening.close()
 
 
-def _opened(memory: str | None, *, config: str | None, tenant: str | None, feed: EventFeed) -> Tenants:
+def _opened(memory: str | None, *, config: str | None, feed: EventFeed) -> Tenants:
     """The memory, or the way to the process that has it open, which tells its own observers what happens."""
     from stitch.assemble import open_tenants
     from stitch.errors import StoreLockedError
 
     try:
-        return open_tenants(memory, config=config, tenant=tenant, must_exist=True, observers=(feed,))
+        return open_tenants(memory, config=config, must_exist=True, observers=(feed,))
     except StoreLockedError:
-        return open_tenants(memory, config=config, tenant=tenant, must_exist=True)
+        return open_tenants(memory, config=config, must_exist=True)

@@ -2,9 +2,14 @@
 
 import re
 import threading
+from contextlib import ExitStack
 
 import pytest
 
+from doubles.http import Client
+from stitch import open_memory
+from stitch.cli.main import cli
+from stitch.errors import InputError
 from stitch.server.page import FOLDER
 
 SCRIPTS = sorted(FOLDER.glob("*.js"))
@@ -51,25 +56,26 @@ def test_scripts_are_small():
     assert sum(path.stat().st_size for path in SCRIPTS) < MOST_BYTES
 
 
-def test_inspect_says_where_it_shows_a_memory_and_ends_in_order(begin, tmp_path):
-    from stitch import open_memory
-
-    with open_memory(tmp_path / "m") as memory:
+@pytest.mark.parametrize("owned", [False, True], ids=["closed", "open here"])
+def test_inspect_says_where_it_shows_a_memory_and_ends_in_order(begin, tmp_path, owned):
+    with ExitStack() as held:
+        memory = held.enter_context(open_memory(tmp_path / "m"))
         memory.add("The harbor inn costs $98.")
-    code = "from stitch.__main__ import main; main()"
-    process = begin(code, "inspect", "--memory", tmp_path / "m", "--no-browser")
-    late = threading.Timer(60, process.kill)
-    late.start()
-    line = process.stderr.readline()
-    late.cancel()
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/ shows the memory; Ctrl-C ends it\n", line)
-    process.terminate()
-    assert process.wait(60) == 0
+        if not owned:
+            held.close()
+        code = "from stitch.__main__ import main; main()"
+        process = begin(code, "inspect", "--memory", tmp_path / "m", "--no-browser")
+        late = threading.Timer(60, process.kill)
+        late.start()
+        said = re.fullmatch(r"(http://127\.0\.0\.1:\d+)/ shows the memory; Ctrl-C ends it\n", process.stderr.readline())
+        late.cancel()
+        assert said is not None
+        assert Client(said[1]).get("/v1/trajectories").json["trajectories"][0]["steps"] == 1
+        process.terminate()
+        assert process.wait(60) == 0
 
 
-def test_inspect_makes_no_memory(begin, tmp_path):
-    code = "from stitch.__main__ import main; main()"
-    process = begin(code, "inspect", "--memory", tmp_path / "none", "--no-browser")
-    assert process.wait(60) == 2
-    assert "no memory at" in process.stderr.read()
+def test_inspect_makes_no_memory(tmp_path):
+    with pytest.raises(InputError, match="no memory at"):
+        cli.main(["inspect", "--memory", str(tmp_path / "none"), "--no-browser"], standalone_mode=False)
     assert not (tmp_path / "none").exists()

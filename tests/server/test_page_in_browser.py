@@ -6,12 +6,14 @@ left there as a picture.
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from doubles.golden import compare
 from doubles.serving import running
 from stitch.bench.samples import outline, sample
 from stitch.cli.main import cli
@@ -144,6 +146,20 @@ def test_every_view_is_whole_and_can_be_used_by_all(looking, told, size, scheme)
         assert wide <= 0, f"{name} is broader than the window by {wide}"
         looked.context.close()
         assert looked.errors == [], name
+
+
+def test_every_view_has_its_landmarks_and_names(told, looking):
+    """What somebody hears who does not see the page; with STITCH_TEST_GOLDEN=write it is written anew."""
+    looked, heard = looking(told), []
+    for name, address in VIEWS.items():
+        page = looked.open(address)
+        page.reload()
+        looked.settle()
+        kinds = "navigation|main|complementary|region|search|table|tree|slider|combobox|searchbox|textbox"
+        told_by = rf"^ *- (?:(?:{kinds})\b[^:\n]*|heading [^\n]*\[level=1\])"
+        lines = re.findall(told_by, page.locator("body").aria_snapshot(), re.MULTILINE)
+        heard += [f"# {name}", *(re.sub(r"\d+", "0", line) for line in dict.fromkeys(lines)), ""]
+    compare(Path(__file__).with_name("page_heard.txt"), "\n".join(heard))
 
 
 def test_the_timeline_is_gone_through_by_keys(looking, told):

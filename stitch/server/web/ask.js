@@ -174,7 +174,7 @@ export function askView(app) {
     const slider = h("input", { type: "range", min: "50", max: "8000", step: "50", value: budget, "aria-label": "Budget of the context in tokens",
       oninput: () => { output.textContent = `up to ${Number(slider.value).toLocaleString("en")} tokens`; }, onchange: () => app.go({ budget: slider.value }, { replace: true }) });
     return h("section", { class: "card context", "aria-label": named("Context", side) },
-      h("h2", {}, "Context as sent", h("span", { class: "aside" }, output)), slider, meter,
+      h("h2", {}, "Context as sent", " ", h("span", { class: "aside" }, output)), slider, meter,
       found.context ? h("pre", { class: "context-text", tabindex: "0" }, found.context) : notice("empty", "Nothing would be sent", ""),
       found.context ? h("p", { class: "acts" }, button("Copy", (event) => { navigator.clipboard?.writeText(found.context); event.target.textContent = "Copied"; }, { class: "button small" })) : null);
   }

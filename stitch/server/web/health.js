@@ -82,14 +82,14 @@ export function healthView(app) {
     const total = model.total, money = (each) => (each.cost_usd === null ? "price unknown" : `$${each.cost_usd.toFixed(4)}`);
     if (!total.calls) return h("section", { class: "card", "aria-label": "Spend" }, h("h2", {}, "Spend"), h("p", { class: "hint" }, "No language model was called."));
     const rows = [...Object.entries(model.models), ...Object.entries(model.stages).map(([name, each]) => [`for ${name}`, each])];
-    return h("section", { class: "card", "aria-label": "Spend" }, h("h2", {}, "Spend", h("span", { class: "aside" }, `${counted(total.calls, "call")}, ${total.tokens.toLocaleString("en")} tokens, ${money(total)}`)),
+    return h("section", { class: "card", "aria-label": "Spend" }, h("h2", {}, "Spend", " ", h("span", { class: "aside" }, `${counted(total.calls, "call")}, ${total.tokens.toLocaleString("en")} tokens, ${money(total)}`)),
       tableBox("Spend", h("thead", {}, h("tr", {}, ["", "Calls", "Prompt tokens", "Reply tokens", "Cost"].map((each, place) => h("th", { class: place ? "number" : "" }, each)))),
         h("tbody", {}, rows.map(([name, each]) => h("tr", {}, h("th", { scope: "row" }, name), [each.calls, each.prompt_tokens, each.reply_tokens].map((number) => h("td", { class: "number" }, number.toLocaleString("en"))), h("td", { class: "number" }, money(each)))))));
   }
 
   function asked(recalls) {
     return h("section", { class: "card", "aria-label": "Asked last" }, h("h2", {}, "Asked last"), recalls.length ? h("ul", { class: "plain" }, [...recalls].reverse().map((each) => h("li", {},
-      h("a", { href: app.href("ask", { q: each.query }) }, each.query), h("span", { class: "aside" }, moment(each.at))))) : h("p", { class: "hint" }, "Not kept: the setting `recall_log` keeps it."));
+      h("a", { href: app.href("ask", { q: each.query }) }, each.query), " ", h("span", { class: "aside" }, moment(each.at))))) : h("p", { class: "hint" }, "Not kept: the setting `recall_log` keeps it."));
   }
 
   function about(status) {

@@ -44,7 +44,7 @@ export function labelsView(app) {
     }
     const shown = found.scopes.slice(0, 300);
     fill(body,
-      h("section", { class: "card" }, h("h2", {}, `What it was for `, h("span", { class: "aside" }, counted(found.scopes.length, "scope"))),
+      h("section", { class: "card" }, h("h2", {}, `What it was for `, " ", h("span", { class: "aside" }, counted(found.scopes.length, "scope"))),
         tableBox("Scopes",
           h("thead", {}, h("tr", {}, h("th", {}, "Scope"), h("th", {}, "Trajectory"), h("th", { class: "number" }, "Steps"), h("th", {}, "When"), h("th", {}, h("span", { class: "unseen" }, "Acts")))),
           h("tbody", {}, shown.map((scope) => scopeRow(scope, found)))),
@@ -90,7 +90,7 @@ export function labelsView(app) {
 
   function merges(found) {
     const rows = found.merges;
-    return h("section", { class: "card" }, h("h2", {}, "Merged ", h("span", { class: "aside" }, "labels that read as another, because the labeler found that they mean the same")),
+    return h("section", { class: "card" }, h("h2", {}, "Merged ", " ", h("span", { class: "aside" }, "labels that read as another, because the labeler found that they mean the same")),
       rows.length ? tableBox("Merges", h("thead", {}, h("tr", {}, h("th", {}, "Label"), h("th", {}, "reads as"), h("th", {}, "since step"), h("th", {}, h("span", { class: "unseen" }, "Acts")))),
         h("tbody", {}, rows.map((merge) => h("tr", {}, h("td", {}, chip(merge.kind, merge.alias)), h("td", {}, chip(merge.kind, merge.into)), h("td", {}, merge.position ?? ""),
           h("td", { class: "row-acts" }, merge.kind === "scope" ? button("Take apart…", () => takeApart(merge, found), { class: "button small", "aria-label": `Take ${merge.alias} apart from ${merge.into}` }) : null)))))

@@ -76,9 +76,10 @@ function niceStep(least) {
 }
 
 export class Lanes {
-  // `told` has what is called: moved(from, to), chosen(position), named(scope); describe(position) is the text of a step.
+  // `told` has what is called: moved(from, to), chosen(position), named(scope); describe(position) is the text of a step,
+  // clock(position) its day and time.
   constructor(told = {}) {
-    this.told = { moved() {}, chosen() {}, named: null, describe: () => "", clock: () => "", ...told };
+    this.told = { moved() {}, chosen() {}, named: null, describe: () => "", clock: () => ["", ""], ...told };
     this.length = 0;
     this.scopes = [];
     this.steps = new Map();
@@ -323,6 +324,7 @@ export class Lanes {
     const scale = width / (this.to - this.from), step = niceStep(112 / scale);
     context.font = `11px ${style.font}`;
     context.textBaseline = "alphabetic";
+    let day = "";
     for (let place = Math.ceil(this.from / step) * step; place < Math.min(this.to, this.length); place += step) {
       const left = (place - this.from) * scale;
       context.strokeStyle = style.line;
@@ -330,7 +332,9 @@ export class Lanes {
       context.fillStyle = style.ink;
       context.fillText(place.toLocaleString("en"), left + 5, 14);
       context.fillStyle = style.soft;
-      context.fillText(this.told.clock(place), left + 5, 29);
+      const [date, time] = this.told.clock(place);
+      context.fillText(date === day ? time : `${date} ${time}`, left + 5, 29);
+      day = date;
     }
     let taken = -20;
     for (const [position, rank] of [...this.hits].sort((a, b) => a[0] - b[0])) {

@@ -20,7 +20,7 @@ export function themesView(app) {
       if (!themes.length) { fill(list, notice("empty", "No themes yet", "They form as steps come in that say something.")); fill(whole); return; }
       const chosen = params.theme || themes[0].id;
       fill(list, h("nav", { class: "card", "aria-label": "Themes" }, h("ul", { class: "plain picks" }, themes.map((theme) => h("li", {},
-        h("a", { href: app.href("themes", { theme: theme.id }), "aria-current": theme.id === chosen ? "true" : undefined }, h("span", {}, theme.name), h("span", { class: "aside" }, theme.statements.length)))))));
+        h("a", { href: app.href("themes", { theme: theme.id }), "aria-current": theme.id === chosen ? "true" : undefined }, h("span", {}, theme.name), " ", h("span", { class: "aside" }, theme.statements.length)))))));
       const theme = await ask("theme", { theme: chosen }, signal);
       const episodes = await episodesOf(theme, signal);
       fill(whole, show(theme, episodes));
@@ -51,7 +51,7 @@ export function themesView(app) {
               each.steps.map((step) => h("button", { type: "button", class: "link", onclick: (event) => { app.returnTo = event.currentTarget; app.open(each.trajectory, step); } }, `step ${step}`)),
               each.superseded_by ? h("span", { class: "superseded" }, " told otherwise later") : null)))));
       }),
-      theme.neighbors.length ? h("div", {}, h("h3", {}, "Near it"), h("ul", { class: "plain" }, theme.neighbors.slice(0, 6).map((each) => h("li", {}, h("a", { href: app.href("themes", { theme: each.id }) }, each.name), h("span", { class: "aside" }, each.similarity.toFixed(2)))))) : null);
+      theme.neighbors.length ? h("div", {}, h("h3", {}, "Near it"), h("ul", { class: "plain" }, theme.neighbors.slice(0, 6).map((each) => h("li", {}, h("a", { href: app.href("themes", { theme: each.id }) }, each.name), " ", h("span", { class: "aside" }, each.similarity.toFixed(2)))))) : null);
   }
 
   return {

@@ -120,10 +120,9 @@ export function timelineView(app) {
     if (when === undefined && lanes.to - lanes.from > READ) { // the nearest that is known says it roughly
       let near = Infinity;
       for (const [place, known] of clocks) if (Math.abs(place - position) < near) { near = Math.abs(place - position); when = known; }
-      if (near > (lanes.to - lanes.from) / 8) return "";
+      if (near > (lanes.to - lanes.from) / 8) return ["", ""];
     }
-    if (when === undefined) return "";
-    return dayAndTime(when).join(" ").slice(0, 20);
+    return when === undefined ? ["", ""] : dayAndTime(when);
   }
 
   function told(position) {
@@ -261,7 +260,7 @@ export function timelineView(app) {
 
 function dayAndTime(when) {
   const date = typeof when === "number" ? new Date(when * 1000) : new Date(when);
-  if (Number.isNaN(date.getTime())) return [String(when ?? ""), ""];
+  if (Number.isNaN(date.getTime())) return [String(when ?? "").slice(0, 20), ""];
   return [date.toLocaleDateString([], { month: "short", day: "numeric" }), moment(when, { short: true })];
 }
 

@@ -59,11 +59,11 @@ export function treesView(app) {
   function evaluation(found) {
     if (!found) return h("p", { class: "hint" }, "Ask by structure, values and meaning at once: //Day[2]/Stop[@cost = \"free\"][node ~= \"outdoors\"]");
     if (found instanceof Error) return failed(found);
-    return h("div", {}, h("p", {}, h("strong", {}, found.nodes.length ? counted(found.nodes.length, "node") : "Nothing"), h("span", { class: "aside" }, `${found.considered} looked at · ${found.milliseconds.toFixed(1)} ms`)),
-      h("ol", { class: "evaluation" }, found.trace.map((step) => h("li", {}, h("code", {}, step.what), h("span", { class: "aside" }, `${step.given} → ${step.left}`),
+    return h("div", {}, h("p", {}, h("strong", {}, found.nodes.length ? counted(found.nodes.length, "node") : "Nothing"), " ", h("span", { class: "aside" }, `${found.considered} looked at · ${found.milliseconds.toFixed(1)} ms`)),
+      h("ol", { class: "evaluation" }, found.trace.map((step) => h("li", {}, h("code", {}, step.what), " ", h("span", { class: "aside" }, `${step.given} → ${step.left}`),
         step.short.length ? h("ul", { class: "plain" }, step.short.map((each) => h("li", { class: "short-of" }, scoreMark(each.score, false), h("button", { type: "button", class: "link", onclick: () => focusNode(each.id) }, each.path)))) : null,
         (step.notes || []).map((note) => h("p", { class: "hint" }, typeof note === "string" ? note : JSON.stringify(note)))))),
-      found.nodes.length ? h("ul", { class: "plain" }, found.nodes.map((node) => h("li", {}, scoreMark(node.score, true), h("button", { type: "button", class: "link", onclick: () => focusNode(node.id) }, node.fields?.name || node.path), h("span", { class: "aside" }, node.path, node.versions ? ` in ${node.versions.join(", ")}` : "")))) : null);
+      found.nodes.length ? h("ul", { class: "plain" }, found.nodes.map((node) => h("li", {}, scoreMark(node.score, true), h("button", { type: "button", class: "link", onclick: () => focusNode(node.id) }, node.fields?.name || node.path), " ", h("span", { class: "aside" }, node.path, node.versions ? ` in ${node.versions.join(", ")}` : "")))) : null);
   }
 
   function scoreMark(score, holds) {
@@ -72,7 +72,7 @@ export function treesView(app) {
 
   function drawTree() {
     const { now, latest } = shown, current = now.version === latest;
-    fill(tree, h("h2", {}, now.tree, h("span", { class: "aside" }, current ? `${now.version}, the latest` : `${now.version}, an earlier version`)),
+    fill(tree, h("h2", {}, now.tree, " ", h("span", { class: "aside" }, current ? `${now.version}, the latest` : `${now.version}, an earlier version`)),
       current ? null : h("p", { class: "acts" }, button("Go back to this version…", () => revert(now.version)), button("Show the latest", () => app.go({ version: null }))),
       h("ul", { class: "tree", role: "tree", "aria-label": `Tree ${now.tree}`, onkeydown: treeKey }, nodeOf(now.root, 1, true)));
   }
