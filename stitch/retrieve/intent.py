@@ -59,7 +59,7 @@ from stitch.retrieve.neighbors import (
     with_neighbors,
     with_segments,
 )
-from stitch.retrieve.order import STRICT, WEIGHTED, rank, weights
+from stitch.retrieve.order import OF_A_DAY, STRICT, WEIGHTED, rank, weights
 from stitch.retrieve.question import Question, form_of, last_turn, read_request
 from stitch.retrieve.run_question import RunQuestion, read_run_question
 
@@ -244,17 +244,17 @@ class IntentRetriever:
         else:
             reasons = ("the filter came with the request",)
             selection = Selection(request.intent_filter, reasons, made_by=FilterMaker.PERSON)
-        vocabulary = self._vocabulary(inventory)
+        vocabulary, question = self._vocabulary(inventory), read_request(request)
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
         return _Asked(
             request=request,
             turns=turns,
-            question=read_request(request),
+            question=question,
             of_runs=read_run_question(request.query),
             selection=selection,
             labels=labels,
             vocabulary=vocabulary,
-            rule=_rule_for(request.ranking, selection),
+            rule=_rule_for(request.ranking, selection, question=question),
             inventory=inventory,
         )
 
@@ -373,12 +373,14 @@ def _first_is_run(pool: Pool, hits: Sequence[ScoredSnippet]) -> bool:
     return bool(hits) and hits[0].snippet.trajectory in running
 
 
-def _rule_for(ranking: Ranking, selection: Selection) -> RankingRule:
+def _rule_for(ranking: Ranking, selection: Selection, *, question: Question) -> RankingRule:
     """The rule that is asked for, or the one that fits who chose the labels: the makers of labels are not known yet."""
     if ranking is Ranking.STRICT:
         return LABEL_DENSITY
     words = selection.likely or selection.made_by is FilterMaker.WORDS or not selection.intent_filter
-    return WEIGHTED if ranking is Ranking.WEIGHED or words else STRICT
+    if ranking is not Ranking.WEIGHED and not words:
+        return STRICT
+    return OF_A_DAY if question.of_a_day else WEIGHTED
 
 
 def _as_matched(hit: ScoredSnippet, vocabulary: LabelVocabulary) -> ScoredSnippet:

@@ -29,6 +29,8 @@ STRICT = RankingRule(((DENSITY,),), (SIMILARITY, CLOCK))
 now, came last or first, the clock speaks among equals."""
 WEIGHTED = RankingRule(summed=(*FEATURES, DENSITY))
 """Words made one of the two: features are summed, and each label of a filter by a model or a person counts 1."""
+OF_A_DAY = RankingRule((("time",),), tuple(name for name in WEIGHTED.summed if name != "time"))
+"""A day is asked for and nothing else, so that words tell nothing: what happened then stands first."""
 
 
 @lru_cache(maxsize=1)

@@ -15,7 +15,7 @@ from stitch.text.dates import MONTH, WEEKDAY, Span, day_of, find_moments, spans_
 from stitch.text.languages import content_stems, is_foreign, language_of
 from stitch.text.phrases import noun_phrases
 from stitch.text.values import find_mentions
-from stitch.text.words import stem, word_set, words
+from stitch.text.words import FUNCTION_WORDS, stem, word_set, words
 
 _MAX_READ_CHARS = 4_000
 _MAX_FORM_CHARS = 2_000
@@ -207,6 +207,11 @@ _ONCE = word_set(
     """
 )
 """Words of a question for what was once so, for a time that passed, or for advice."""
+_OF_ANY_DAY = word_set(
+    "say said says tell told talk talked speak spoke happen happened discuss discussed do did go went mentioned day"
+)
+"""Words of a question for whatever there was on a day."""
+_DAY_WORD = re.compile(rf".*\d.*|{MONTH}|{WEEKDAY}")
 _NUMBER = stem("number")
 NAMES = frozenset(("name", "organization", "person", "place"))
 """Classes of names, of which one is often taken for another."""
@@ -249,6 +254,8 @@ class Question:
     """Whether it is to be answered by names, or by filling the gaps of a form."""
     spans: tuple[Span, ...] = ()
     """Days of which it asks."""
+    of_a_day: bool = False
+    """Whether it asks for a day, and for nothing else ("What was said on 8 May?")."""
     stands: bool = False
     """Whether it asks how things stand ("Where do I work?"), and neither for a time nor for the last or first."""
     order: int = 0
@@ -291,9 +298,14 @@ def read_question(text: str, asked: int | None = None) -> Question:
         lists=lists is not None or _ASKS_FOR_ALL.search(rest) is not None,
         asks_for_names=by_name,
         spans=spans,
+        of_a_day=any(span.first == span.meant for span in spans) and _says_no_more_than_a_day(said),
         stands=not (order or spans or said.isdisjoint(_STANDS)) and said.isdisjoint(_ONCE),
         order=order,
     )
+
+
+def _says_no_more_than_a_day(said: frozenset[str]) -> bool:
+    return all(map(_DAY_WORD.fullmatch, said - FUNCTION_WORDS - _OF_ANY_DAY))
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -32,7 +32,7 @@ def reasons(hit: ScoredSnippet, result: RetrievalResult) -> list[str]:
     if result.rule.is_strict and hit.matched:
         return [f"carries {labels_in_words(hit.matched)}"]
     question = read_request(result.request)
-    parts = [name for name in result.rule.summed if hit.parts.get(name, 0.0) >= _LEAST]
+    parts = [name for name in result.rule.parts if hit.parts.get(name, 0.0) >= _LEAST]
     parts.sort(key=lambda name: -hit.parts[name])
     known = {(one.snippet.trajectory, one.snippet.position): one for one in result.hits}
     said = (_in_words(name, hit, question, known=known) for name in parts)

@@ -24,7 +24,8 @@ from stitch.core import (
 )
 from stitch.retrieve import FEATURES, Candidate
 from stitch.retrieve.explain import phrase
-from stitch.retrieve.order import weights
+from stitch.retrieve.order import OF_A_DAY, weights
+from stitch.retrieve.question import read_question
 
 CLAUSE = "In the order where the city is Oslo, what was the price?"
 LAMP, DOOR = "mend the lamp", "mend the door"
@@ -202,6 +203,16 @@ def test_a_scope_that_the_question_names_counts() -> None:
     named = Selection(IntentFilter(scopes=("day 1",)))
     found = numbers("goal", "?", said(1, scope="day 1"), said(2, scope="day 2"), selection=named)
     assert found == {"1": 1.0, "2": 0.0}
+
+
+def test_of_a_day_alone_what_was_said_then_stands_first() -> None:
+    for query in ("What was said on 8 May 2023?", "What happened on 08.05.2023?", "What did they talk about on May 8?"):
+        assert read_question(query).of_a_day
+        talk = (said(1, happened="2023-05-08", alike=0.0), said(2, happened="2023-06-08", alike=0.9))
+        first, _ = ranked(pool_of(query, talk), rule=OF_A_DAY)
+        assert first.snippet.step == "1"
+    for query in ("What was the fare on 8 May 2023?", "What was said in May 2023?", "What was said?"):
+        assert not read_question(query).of_a_day
 
 
 def test_few_calls_among_much_talk_are_no_run() -> None:
