@@ -116,6 +116,12 @@ class Pool:
         return list(map(slice, starts, [*starts, len(self.owners)][1:]))
 
     @cached_property
+    def roles(self) -> list[frozenset[str]]:
+        """Who speaks in each trajectory."""
+        roles = [one.role for one in self.snippets]
+        return [frozenset(roles[own]) for own in self.trajectories]
+
+    @cached_property
     def strengths(self) -> Column:
         """How much of what steps are about stands around and not in them, from 0 to 1; one number a trajectory.
 

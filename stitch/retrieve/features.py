@@ -70,8 +70,7 @@ def speaker(pool: Pool) -> Column | None:
     own_matters = asks_of_own_matters(folded)
     found: dict[frozenset[str], frozenset[str]] = {}
     column, told = np.zeros(len(pool.candidates)), False
-    for own in pool.trajectories:
-        roles = frozenset(one.role for one in pool.snippets[own])
+    for own, roles in zip(pool.trajectories, pool.roles, strict=True):
         if roles not in found:
             found[roles] = (called_roles(called, roles) if called else None) or named_speakers(folded, roles)
         if speakers := found[roles]:

@@ -7,7 +7,7 @@ the same less clearly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -41,12 +41,13 @@ def near(pool: Pool) -> Column | None:
     It counts less where no step stands at half of that: words that agree by chance do so one by one.
     """
     talks: dict[frozenset[str], list[int]] = {}
+    speakers = {roles: _speakers(roles) for roles in set(pool.roles)}
     for number in np.flatnonzero((pool.strengths > 0) & ~pool.running).tolist():
-        talks.setdefault(_speakers(pool.snippets[pool.trajectories[number]]), []).append(number)
+        talks.setdefault(speakers[pool.roles[number]], []).append(number)
     column, told = np.zeros(len(pool.candidates)), False
-    for speakers, numbers in talks.items():
+    for named, numbers in talks.items():
         places = np.flatnonzero(np.isin(pool.owners, numbers))
-        clues = list(_clues([pool.snippets[place] for place in places.tolist()], pool.question, speakers))
+        clues = list(_clues([pool.snippets[place] for place in places.tolist()], pool.question, named))
         if clues:
             told = True
             column[places] = _nearness(pool, places, clues)
@@ -94,10 +95,10 @@ def _saying(texts: Sequence[str], part: str, says: Callable[[str], bool]) -> lis
     return [part in text and says(text) for text in texts]
 
 
-def _speakers(snippets: Sequence[MemorySnippet]) -> frozenset[str]:
+def _speakers(roles: Iterable[str]) -> frozenset[str]:
     """The words of the names of those who speak, which say who and not where: "Hey Ann!" stands beside anything."""
-    roles = {one.role.casefold() for one in snippets}
-    return frozenset(word for role in roles - USERS - REPLIES for word in words(role))
+    named = {role.casefold() for role in roles} - USERS - REPLIES
+    return frozenset(word for role in named for word in words(role))
 
 
 def _longest(name: str) -> str:

@@ -79,7 +79,7 @@ class QdrantStore:
 
     _segments: str | None = "shard/segments"
     """Where in its folder the engine has the points."""
-    _most_cached = 4_096
+    _most_cached = 8_192
     """So many snippets are kept as they were read."""
 
     @property

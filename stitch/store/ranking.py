@@ -142,7 +142,8 @@ class Ranking:
             ids: Theirs.
             in_order: Whether they stand in the order of events: then equal ones need not be read to be told apart.
         """
-        k, labeled = self._query.k, self._known.get(LABELS, {})
+        k = self._query.k
+        labeled, dense, words = (self._known.get(using, {}) for using in (LABELS, DENSE, WORDS))
         bounds = np.minimum(np.rint([labeled.get(name, 0.0) for name in ids]), self._most).tolist()
         keys = list(zip(bounds, self._similarities(ids).tolist(), strict=True))
         order = sorted(range(len(ids)), key=keys.__getitem__, reverse=True)
@@ -151,10 +152,11 @@ class Ranking:
         while part := order[start:end]:
             snippets = self._read([ids[n] for n in part])
             for n in part:
-                snippet = snippets.get(ids[n])
+                name = ids[n]
+                snippet = snippets.get(name)
                 if snippet is not None and self._query.sees(snippet):
-                    cosine, lexical = (self._known.get(using, {}).get(ids[n], 0.0) for using in (DENSE, WORDS))
-                    placed.append(StoreHit(snippet, self._density(snippet), keys[n][1], cosine, halved(lexical)))
+                    lexical = halved(words.get(name, 0.0))
+                    placed.append(StoreHit(snippet, self._density(snippet), keys[n][1], dense.get(name, 0.0), lexical))
             placed.sort(key=_place)
             if len(placed) >= k and end < len(order):
                 last, following = _key(placed[k - 1]), keys[order[end]]
