@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from stitch.core import Decision, RetrievalResult, Retriever, SearchRequest, SnippetStore
 from stitch.retrieve.context.deep import search_deep
 from stitch.retrieve.kinds import tells_of_runs
-from stitch.retrieve.question import form_of
+from stitch.retrieve.question import form_of, read_request
 from stitch.retrieve.run_question import read_run_question
 
 if TYPE_CHECKING:
@@ -72,6 +72,6 @@ class AutoRetriever:
             asked = read_run_question(request.query)
             if asked.requests:
                 return "whole goals are asked for"
-            if asked.state and asked.identifiers:
+            if asked.identifiers and read_request(request).order > 0:
                 return "what became of one thing is asked for"
         return ""

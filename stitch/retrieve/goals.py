@@ -116,16 +116,12 @@ def kind(pool: Pool) -> Column | None:
 
 def _kinds_of_runs(pool: Pool, places: Sequence[int]) -> Column:
     """Of a task, earlier ones of its kind are looked for: what opened them."""
-    read, worth = pool.of_runs, dict.fromkeys(Kind, 0.0)
+    read = pool.of_runs
     opened = _openings(pool) if read.task or read.requests or read.error else frozenset()
     openings: Column = np.array([2.5 * (place in opened) for place in places])
     if read.task:
         return openings
-    worth[Kind.CALL] += 0.25 * read.action
-    worth[Kind.AGENT] += 0.3 * read.action
-    worth[Kind.USER] += 0.4 * read.cause - 0.25 * (read.action or read.result)
-    worth[Kind.RESULT] += 0.4 * (read.result and not read.state)  # how a thing stands is told by what changed it
-    gains = np.array([worth[pool.kinds[place]] + _worth_of_step(pool, place, opened=opened) for place in places])
+    gains = np.array([_worth_of_step(pool, place, opened=opened) for place in places])
     return gains + openings if read.requests else gains
 
 
@@ -141,7 +137,7 @@ def _openings(pool: Pool) -> frozenset[int]:
 def _worth_of_step(pool: Pool, place: int, *, opened: frozenset[int]) -> float:
     """What it counts to explain, to have failed, or to have changed something, where that is asked for."""
     one, read, told = pool.snippets[place], pool.of_runs, 0.0
-    if read.cause and "explain" in one.intent.event_types:
+    if read.cause and (pool.kinds[place] is Kind.USER or "explain" in one.intent.event_types):
         told += 0.4
     if read.error and pool.kinds[place] is not Kind.SETUP and place not in opened and failed(one):
         told += 0.7
@@ -176,13 +172,11 @@ def late(pool: Pool) -> Column | None:
 
 
 def _late_in_goals(pool: Pool) -> Column:
-    read = pool.of_runs
-    asked = 1.5 * float(np.sign(pool.question.order + read.last - read.first))
     ends = np.zeros(len(pool.candidates))
     for places in pool.members.values():
         ends[places] = 0.5 * min(1.0, max(0, len(places) - 2) / _LONG_GOAL)
-    column: Column = (asked + ends) * _places_in_scopes(pool)
-    return column + _newest(pool) if read.identifiers and (read.state or read.last) else column
+    column: Column = (1.5 * pool.question.order + ends) * _places_in_scopes(pool)
+    return column + _newest(pool) if pool.of_runs.identifiers and pool.question.order > 0 else column
 
 
 def _places_in_scopes(pool: Pool) -> Column:

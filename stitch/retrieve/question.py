@@ -24,10 +24,7 @@ _MAX_FORM_CHARS = 2_000
 class QuestionForm(str, Enum):
     """What kind of answer is asked for."""
 
-    FACT = "one fact"
-    LIST = "several things"
-    COUNT = "a number of things"
-    COMPARISON = "a comparison"
+    FACTS = "facts"
     ORDER = "an order"
     SUMMARY = "a summary"
 
@@ -35,11 +32,6 @@ class QuestionForm(str, Enum):
     def wide(self) -> bool:
         """Whether what was said over a stretch is asked for, and not things that are told here and there."""
         return self is QuestionForm.SUMMARY
-
-    @property
-    def several(self) -> bool:
-        """Whether the answer stands in several places."""
-        return self is not QuestionForm.FACT
 
 
 _SUMMARY = re.compile(
@@ -59,38 +51,19 @@ _ORDER = re.compile(
     r"|(?:came|happened|come) (?:first|last|before|after))\b",
     re.IGNORECASE,
 )
-_COUNT = re.compile(
-    r"\bhow (?:many|often)\b|\b(?:total|overall) (?:number|amount|cost|count|time)\b|\bin total\b"
-    r"|\bhow much\b[^?]*\b(?:in total|altogether|all together|combined|so far)\b",
-    re.IGNORECASE,
-)
-_COMPARISON = re.compile(
-    r"\b(?:compar\w+|differ\w*|in common|both|versus|vs\.?|similar\w*|more (?:\w+ )?than|less (?:\w+ )?than|rather than"
-    r"|which of)\b",
-    re.IGNORECASE,
-)
-_LIST = re.compile(
-    r"\b(?:list|enumerate|name (?:all|some|the|every|each)"
-    r"|(?:all|every|each of|some) (?:of )?(?:the |my |our |his |her |their )?\w+"
-    r"|(?:what|which) (?:(?:kinds?|types?|sorts?) of|(?:\w+ ){0,2}?(?!(?:was|has|does|this|his|always)\b)\w{3,}s)\b)",
-    re.IGNORECASE,
-)
 
 
 def form_of(question: str) -> QuestionForm:
-    """Read the form of a question; of a very long one, its beginning and end. One fact, if it tells nothing else."""
+    """Read the form of a question; of a very long one, its beginning and end. Facts, if it tells nothing else."""
     half = _MAX_FORM_CHARS // 2
     text = question if len(question) <= _MAX_FORM_CHARS else f"{question[:half]} {question[-half:]}"
     for form, way in (
         (QuestionForm.ORDER, _ORDER),
         (QuestionForm.SUMMARY, _SUMMARY),
-        (QuestionForm.COUNT, _COUNT),
-        (QuestionForm.COMPARISON, _COMPARISON),
-        (QuestionForm.LIST, _LIST),
     ):
         if way.search(text):
             return form
-    return QuestionForm.FACT
+    return QuestionForm.FACTS
 
 
 _SPAN = (

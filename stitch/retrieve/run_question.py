@@ -1,4 +1,4 @@
-"""What a question asks of an agent's runs: for which kind of step, in which order, of which of several goals.
+"""What a question asks of an agent's runs: for which kind of step, of which of several goals.
 
 Closed lists of English words and forms; nothing here knows a tool, a file or a trade.
 """
@@ -9,45 +9,16 @@ import re
 from dataclasses import dataclass
 
 from stitch.core.text_cache import text_cache
-from stitch.text.languages import content_stems
 from stitch.text.words import fold_case, whole_words, words
 
 _MAX_READ_CHARS = 4_000
-_MOST_TERMS = 48
 
 _ERROR = whole_words(
     r"""errors?|exceptions?|warnings?|fail(?:s|ed|ing|ures?)?|refus(?:e|ed|es|al|als)|crash(?:es|ed)?|wrong
     |problems?|obstacles?|missing|not found|reject(?:s|ed|ion)?|block(?:s|ed)?|denied|in vain
     |broke(?: off| down)?|could(?:n't| not)|stop(?:s|ped)? at|timed? out|timeouts?|complain(?:s|ed|t)?"""
 )
-_ACTION = re.compile(
-    r"\b(?:which|what) (?:\w+ )?(?:calls?|commands?|tools?|requests?|arguments?|quer(?:y|ies)|changes?|tricks?"
-    r"|edits?|fix(?:es)?|payments?|methods?|attempts?|steps?|actions?|scripts?)\b|\bhow (?:did|do|was|were)\b"
-    r"|\bwhat (?:did|was|were|had) (?:(?!said|told|asked)\w+ ){0,3}"
-    r"(?:do|does|done|change|changed|try|tried|add|added|use|used|sent?|put|turn(?:ed)?)\b"
-    r"|\b(?:changed|added|edited|used|sent|tried|updated|booked|submitted|opened|searched|called|ran|run|made|backed up"
-    r"|replaced|repaired|checked|removed|installed|executed|applied|cancell?ed|paid|handed)\b",
-    re.IGNORECASE,
-)
 _CAUSE = whole_words(r"why|reasons?|grounds?|what made|how come|because of what|according to the agent|cause(?:d|s)?")
-_RESULT = whole_words(
-    r"""results?|return(?:s|ed)?|reports?|reported|print(?:s|ed)?|show(?:s|n|ed)?|outputs?|gave|gives?|came? of
-    |comes? of|looks? like|looked like|raise[sd]?|responses?|respond(?:s|ed)?|said|ends?|ended|come to|came to
-    |come out|came out|how many|how much|succeed(?:s|ed)?|works?|worked|pass(?:es|ed)?|contain(?:s|ed)?|find
-    |found|list(?:s|ed)?"""
-)
-_LAST = whole_words(
-    r"""last|latest|final(?:ly)?|in the end|at the end|now|at present|current(?:ly)?|still|eventually|left
-    |end(?:s|ed)?|after the (?:\w+ )?(?:fix|change|edit|update|repair|patch)|so far|as (?:it|things) stands?
-    |up to date|by then|most recent(?:ly)?"""
-)
-_FIRST = whole_words(
-    r"""first|initially|original(?:ly)?|at first|before the|began|begin|beginning|started?|starts?|to begin with"""
-)
-_STATE = whole_words(
-    r"""at present|now|current(?:ly)?|still|in the end|left|latest|last thing|so far|up to date|as (?:it|things) stands?
-    |how (?:does|do|did|is|are|was|were) (?:\w+ ){1,4}(?:stand|look|left)"""
-)
 _CALLS = whole_words(
     r"""calls?|tools?|commands?|attempts?|submit(?:s|ted)?|book(?:s|ed)?|settled?|(?:we|they|you) tried|procedures?
     |steps? (?:did|were)|made good|put (?:\w+ )?right|carried|done|did that"""
@@ -84,22 +55,12 @@ IDENTIFIER = re.compile(
 class RunQuestion:
     """What a question asks of runs."""
 
-    terms: tuple[str, ...]
-    """Stems of its content words, each once."""
     identifiers: tuple[str, ...]
     """Identifiers it names, in lower case."""
-    action: bool
-    """Whether it asks what was done: a call."""
-    result: bool
-    """Whether it asks what came of it."""
     error: bool
     """Whether it asks what went wrong."""
     cause: bool
     """Whether it asks why."""
-    last: bool
-    first: bool
-    state: bool
-    """Whether it asks how something stands, after all changes."""
     task: bool
     """Whether it is a task as somebody gives it ("I want my money back"), which asks for earlier tasks of its kind."""
     requests: bool
@@ -118,15 +79,9 @@ def read_run_question(text: str) -> RunQuestion:
     stands = _STANDS.match(folded) is not None
     requests = not task and _OF_SOMEBODY.search(folded) is not None and _ASKED_FOR.search(folded) is not None
     return RunQuestion(
-        terms=tuple(dict.fromkeys(content_stems(text)))[:_MOST_TERMS],
         identifiers=tuple(dict.fromkeys(found.lower() for found in IDENTIFIER.findall(text))),
-        action=not stands and _ACTION.search(folded) is not None,
-        result=_RESULT.search(folded) is not None,
         error=_ERROR.search(folded) is not None,
         cause=_CAUSE.search(folded) is not None,
-        last=_LAST.search(folded) is not None,
-        first=_FIRST.search(folded) is not None,
-        state=not task and _STATE.search(folded) is not None,
         task=task,
         requests=requests or (not task and ("come to us" in folded or _WANTED.search(folded) is not None)),
         calls=not (task or stands) and _CALLS.search(folded) is not None,

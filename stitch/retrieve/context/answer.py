@@ -12,7 +12,7 @@ from stitch.retrieve.context.budget import TokenCounter, fit_context
 from stitch.retrieve.context.excerpts import excerpt_hits
 from stitch.retrieve.context.outputs import shorten_long
 from stitch.retrieve.context.stopping import STOPPED, densest
-from stitch.retrieve.question import read_question
+from stitch.retrieve.question import read_request
 
 
 def answer(
@@ -36,7 +36,7 @@ def answer(
         left = densest(hits)
         if len(left) < len(hits):
             trace = (Decision(STOPPED, {"left": float(len(left))}, "other hits have too few of the labels"),)
-    whole = excerpt_hits(left, read_question(request.query))
+    whole = excerpt_hits(left, read_request(request))
     shown = shorten_long(whole, request.query, budget_tokens=request.budget_tokens)
     scopes = any(hit.density or hit.parts.get(GOAL) for hit in hits)  # what results are of, which read alike
     context = fit_context(shown, budget_tokens=request.budget_tokens, counter=counter, scopes=scopes)

@@ -125,7 +125,7 @@ class ThemesRetriever:
             embed=self._embedder.embed,
             wide=form.wide,
             of_many=form in OF_MANY_STEPS,
-            calls=tells_of_runs(found.hits) and _asks_for_calls(request.query),
+            calls=tells_of_runs(found.hits) and read_run_question(request.query).calls,
             min_trust=request.min_trust,
         )
         told = reading.read(
@@ -249,12 +249,6 @@ class ThemesRetriever:
             snippet = own.snippet if own else snippets[name]
             made.append(ScoredSnippet(snippet, own.matched if own else frozenset(), parts, value))
         return tuple(made)
-
-
-def _asks_for_calls(question: str) -> bool:
-    """Whether it asks by which calls something was done, and not what came of it in the end."""
-    read = read_run_question(question)
-    return read.calls and not read.state
 
 
 def _theme_ids(told: Told, order: Sequence[int], hierarchy: Themes | None) -> dict[str, str | None]:
