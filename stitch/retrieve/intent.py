@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 Inventories = Callable[[str, str | None], LabelInventory]
 """The label space of a tenant's trajectory, or of all of them."""
 
-POOL, LARGE_POOL = 100, 200
+POOL, LARGE_POOL = 80, 200
 """Candidates of a question; of one that says where to look, when or in which order, and of runs."""
 LEXICAL_SHARE = 0.3
 """What words count beside vectors in the choice of candidates, as in the order of them."""
