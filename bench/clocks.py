@@ -57,7 +57,7 @@ def measure(data: DataSet, *, seed: int = 7) -> dict[str, dict[str, Any]]:
             for day in drawn.sample(days, min(len(days), days_each)):
                 for notation in _NOTATIONS:
                     asked = f"What was said on {date.fromordinal(day).strftime(notation)}?"
-                    hits = memory.search(asked, trajectory=trajectory.id, k=K).hits
+                    hits = memory.search(asked, trajectory=trajectory.id, k=K, min_relevance=0.0).hits
                     is_right = bool(hits) and moments[hits[0].snippet.step][0] == day
                     outcomes[f"day first: {notation}"].append(is_right)
     return {
@@ -68,7 +68,9 @@ def measure(data: DataSet, *, seed: int = 7) -> dict[str, dict[str, Any]]:
 def newest_first(memory: Memory, question: Question, moments: Mapping[str, tuple[int, int]]) -> bool | None:
     """Whether the newest evidence stands before all older; None where it and an older one are not both found."""
     newest = max(question.evidence, key=lambda step: moments.get(step, (0, 0)), default="")
-    hits = memory.search(question.text, trajectory=question.trajectory, asked_at=question.asked_at, k=K).hits
+    hits = memory.search(
+        question.text, trajectory=question.trajectory, asked_at=question.asked_at, k=K, min_relevance=0.0
+    ).hits
     found = [hit.snippet.step for hit in hits if hit.snippet.step in question.evidence]
     return found[0] == newest if newest in found and len(found) > 1 else None
 

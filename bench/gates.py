@@ -141,7 +141,10 @@ def _scripted_model(data: Path) -> Figures:
         memory.add_many(steps, trajectory="trip")
         memory.flush()
         calls, by_model = memory.ledger.total().calls, memory.status().labeled_by.get(memory.labeler, 0)
-        found = [[hit.snippet.step for hit in memory.search(asked.text, k=10).hits] for asked in trip.questions]
+        found = [
+            [hit.snippet.step for hit in memory.search(asked.text, k=10, min_relevance=0.0).hits]
+            for asked in trip.questions
+        ]
     recalls = [recall_at(own, asked.turns, k=10) for own, asked in zip(found, trip.questions, strict=True)]
     return {
         "steps labeled by it": by_model / len(steps),

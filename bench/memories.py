@@ -122,6 +122,7 @@ class MemoryMethod:
                 asked_at=inquiry.asked_at,
                 intent_filter=self._choose(self.shared.memory, inquiry),
                 retriever=self._retriever,
+                min_relevance=0.0,
                 min_share=0.0 if self.shared.fills and self._retriever is None else None,
             )
 

@@ -85,7 +85,8 @@ class AskedMemory:
             min_trust: `high` (the user's own words), `medium` (an agent's too) or `low` (everything: what tools and
                 documents say too). Steps that took in words of a less trusted step have its trust. All by default.
             min_relevance: Return only steps that bear on the question with this chance, from 0 to 1, and nothing if
-                none does (`RetrievalResult.nothing_relevant`). All by default.
+                none does (`RetrievalResult.nothing_relevant`). By default all, but nothing where a talk in English
+                hardly has anything on the question; 0 returns what is nearest even then.
             min_share: Return only steps with this share of the best one's score or more; 0 fills the context. By
                 default all come back, and where label density decides the context ends with the best densities.
             as_of: Answer as the memory would have then: Unix seconds, a time as ISO 8601 writes it, or the id of a step

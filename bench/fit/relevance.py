@@ -1,10 +1,10 @@
 """The chance that hits bear on a question: two logistic models (`stitch.retrieve.relevance`).
 
-A memory is asked its own questions and as many of other memories of the same set, which nothing in it answers. One
-model tells whether a question is one of the memory's own, the other, for those, whether a hit is evidence. Each set is
-judged by the weights that all others gave; the last line has those of all sets, which are shipped. Questions without an
-answer about the memory's own matters (`abstention`, `adversarial`) are told apart and fitted to nothing, nor are sets
-named by `--judged`: those of which another memory's questions are on the same matter.
+A memory is asked its own questions and as many of other sets, which nothing in it answers. One model tells whether a
+question is one of the memory's own, the other, for those, whether a hit is evidence. Each set is judged by the weights
+that all others gave; the last line has those of all sets, and the chance below which nothing comes back, which are
+shipped. Questions without an answer about the memory's own matters (`abstention`, `adversarial`) are told apart and
+fitted to nothing, nor are sets named by `--judged`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import click
 import numpy as np
 
 from stitch.bench.data.sets import load_questions
-from stitch.bench.data.types import DataSet
+from stitch.bench.data.types import DataSet, Question
 from stitch.bench.fit import held as sets
 from stitch.bench.fit.solvers import left_out, logistic
 from stitch.core import SearchRequest
@@ -54,17 +54,23 @@ class Model(NamedTuple):
     threshold: float
 
 
-def asked_of(data: DataSet, parts: MemoryParts, *, seed: int = 0) -> Iterator[Asked]:
-    """The questions of a set, each asked of its own memory and another of the same set of that memory."""
+def asked_of(data: DataSet, parts: MemoryParts, *, foreign: Sequence[Question], seed: int = 0) -> Iterator[Asked]:
+    """The questions of a set, each asked of its own memory, and for each of them another one of that memory."""
     draw = random.Random(seed)
-    retriever, estimator = sets.steps_of(parts), RelevanceEstimator(parts.ingestor.store)
+    retriever = sets.steps_of(parts)
+    estimator = RelevanceEstimator(parts.ingestor.store, embedder=parts.ingestor.embedder)
     for trajectory, tenant in sets.tenants_of(data).items():
         mine = [each for each in data.questions if each.trajectory == trajectory]
-        others = [each for each in data.questions if each.trajectory != trajectory]
-        for question in (*mine, *draw.sample(others, min(len(mine), len(others)))):
-            own = question.trajectory == trajectory
+        for own, question in (
+            *((True, each) for each in mine),
+            *((False, each) for each in draw.sample(foreign, len(mine))),
+        ):
             request = SearchRequest(
-                query=question.text, tenant=tenant, trajectory=trajectory, asked_at=question.asked_at, budget_tokens=16
+                query=question.text,
+                tenant=tenant,
+                trajectory=trajectory,
+                asked_at=question.asked_at,
+                budget_tokens=sets.NO_CONTEXT,
             )
             hits = retriever.search(request).hits
             yield Asked(
@@ -151,8 +157,9 @@ def command(folders: Sequence[Path], judged: Sequence[Path], limit: int | None, 
     chosen = sets.load_sets(folders, limit=limit)
     asked: dict[str, list[Asked]] = {}
     for data in (*chosen, *(load_questions(folder).limited(limit) for folder in judged)):
+        foreign = [question for other in chosen if other.name != data.name for question in other.questions]
         with sets.held(data, kept=kept) as parts:
-            asked[data.name] = list(asked_of(data, parts))
+            asked[data.name] = list(asked_of(data, parts, foreign=foreign))
     fitted = {data.name: asked.pop(data.name) for data in chosen}
 
     def tell(name: str, own: Sequence[Asked], model: Model) -> None:
@@ -164,4 +171,4 @@ def command(folders: Sequence[Path], judged: Sequence[Path], limit: int | None, 
     every = fit(fitted.values())
     for name, own in asked.items():
         tell(name, own, every)
-    click.echo(json.dumps({"shipped": {"answered": every.answered, "meant": every.meant}}))
+    click.echo(json.dumps({"shipped": {"least": every.threshold, "answered": every.answered, "meant": every.meant}}))

@@ -185,7 +185,7 @@ class MemoryStore(BaseStore):
         if not inside:
             return {}
         alone = self._trajectory(inside[0]) if len(inside) == 1 else None
-        found = self.memory.search(query, trajectory=alone, k=_MOST_FOUND, budget_tokens=1)
+        found = self.memory.search(query, trajectory=alone, k=_MOST_FOUND, budget_tokens=1, min_relevance=0.0)
         return {(hit.snippet.trajectory, hit.snippet.step): hit.similarity for hit in found}
 
     def _listed(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
 TREE_TOOLS = ("select", "edit")
 """Listed only where a memory holds trees."""
-LEAST_RELEVANCE = 0.05
-"""Below this chance of the best hit nothing is recalled: so 22 of 34 questions without an answer bring nothing
-(`bench/results/relevance.md`). Where something bears on a query, no hit is left out."""
 SHOWN = 50
 """Themes, or statements of one, on a page."""
 
@@ -67,15 +64,12 @@ class Answers:
         """
         answer = questions.search(
             self._memory("read"), query=query, trajectory=trajectory, k=k, budget_tokens=budget_tokens,
-            min_trust=min_trust, as_of=as_of, retriever=retriever, diverse=diverse, min_relevance=min_relevance or None,
+            min_trust=min_trust, as_of=as_of, retriever=retriever, diverse=diverse, min_relevance=min_relevance,
         )  # fmt: skip
-        chances = [hit.relevance for hit in answer.hits if hit.relevance is not None]
-        if min_relevance is None and chances and max(chances) < LEAST_RELEVANCE:
-            return Found(context="", steps=[], nothing_relevant=True)
         return Found(
             context=answer.context,
             steps=[f"{hit.trajectory}/{hit.step}" for hit in answer.hits],
-            nothing_relevant=answer.nothing_relevant or not answer.hits,
+            nothing_relevant=answer.nothing_relevant,
         )
 
     def remember(

@@ -83,7 +83,8 @@ class SearchRequest(BaseModel, frozen=True):
     as_of: Moment | None = None
     """Answer as the memory would have at this moment."""
     min_relevance: float | None = Field(default=None, ge=0.0, le=1.0)
-    """Return only snippets that bear on the question with this chance or more (`ScoredSnippet.relevance`)."""
+    """Return only snippets that bear on the question with this chance or more (`ScoredSnippet.relevance`). If None,
+    all, and nothing where a talk hardly has anything on the question; 0 returns all even then."""
     min_share: float | None = Field(default=None, ge=0.0, le=1.0)
     """Return only snippets whose score is at least this share of the best one's; 0 returns all, in a full context. If
     None all are returned, and where label density decides the context ends with the best densities."""
@@ -190,8 +191,8 @@ class RetrievalResult(Sequence[ScoredSnippet]):
 
     @property
     def nothing_relevant(self) -> bool:
-        """Whether hits with a least chance were asked for, and no step has it."""
-        return self.request.min_relevance is not None and not self.hits
+        """Whether nothing came back: no step is likely enough to bear on the question."""
+        return not self.hits
 
     @property
     def ranking(self) -> Ranking:

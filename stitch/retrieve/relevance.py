@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkab
 
 import numpy as np
 
-from stitch.core import Decision, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
+from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
 from stitch.core.protocols import SnippetStore, WordCounts
 from stitch.core.results import WITHOUT_MODEL
 from stitch.embed import StaticEmbedder
@@ -31,6 +31,7 @@ from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.context.quoting import quote
 from stitch.retrieve.context.stopping import leading
+from stitch.retrieve.kinds import tells_of_runs
 from stitch.text.dates import MONTH, WEEKDAY
 from stitch.text.languages import content_stems, is_foreign, language_of
 from stitch.text.words import stem, words
@@ -48,11 +49,13 @@ DECIMALS = 4
 
 Weights = Mapping[str, float]
 
-ANSWERED: Weights = {"bias": -3.968, "near": 5.934, "both": 14.341, "absent": -0.33, "unnamed": -2.02}
+LEAST = 0.13
+"""Of talks that have less than this chance nothing comes back, unless a request says otherwise."""
+ANSWERED: Weights = {"bias": -5.705, "near": 14.766, "both": 8.087, "absent": -3.302, "unnamed": -1.948}
 """Of `question_features`, for: anything bears on the question."""
 MEANT: Weights = {
-    "bias": -0.157, "similarity": -2.878, "below": -1.145, "covered": -2.19, "both": 7.896, "place": -0.764,
-    "words": 0.168,
+    "bias": 0.061, "similarity": -3.29, "below": -1.373, "covered": -2.652, "both": 9.898, "place": -0.752,
+    "words": 0.109,
 }  # fmt: skip
 """Of `hit_features`, for: this hit is what was asked for, if anything is."""
 
@@ -92,7 +95,7 @@ class Evidence:
         return {
             "bias": 1.0,
             "near": self.near,
-            "both": max((a * b for a, b in zip(self.similarities, self.covered, strict=True)), default=0.0),
+            "both": max((a * b for a, b in zip(self.similarities[:FIRST], self.covered, strict=False)), default=0.0),
             "absent": self.absent,
             "unnamed": self.unnamed,
         }
@@ -189,8 +192,21 @@ class RelevanceEstimator:
     The weights are fitted to the table that comes with the package, so that it is used whatever embedder a memory has.
     """
 
-    def __init__(self, store: SnippetStore) -> None:
+    def __init__(self, store: SnippetStore, *, embedder: Embedder) -> None:
         self._store, self._embedder = store, _shipped()
+        self._fitted = embedder.name == self._embedder.name
+
+    def holds_for(self, found: RetrievalResult) -> bool:
+        """Whether chances are fitted to what was found: talks in English, whose vectors are of the shipped table.
+
+        Where somebody, or a model, chose labels and steps carry them, these say more; and who asks for help is answered
+        by what shall always be done, in whatever words.
+        """
+        texts = (found.request.query, *(hit.snippet.text for hit in found.hits[:FIRST]))
+        if not self._fitted or any(is_foreign(language_of(text)) for text in texts) or tells_of_runs(found.hits):
+            return False
+        chosen = found.rule.is_strict and any(hit.density for hit in found.hits)
+        return not (chosen or any(hit.parts.get("standing") for hit in found.hits))
 
     def evidence(self, request: SearchRequest, hits: Sequence[ScoredSnippet]) -> Evidence:
         """What tells whether hits, best first, bear on a question."""
@@ -243,7 +259,7 @@ class RelevanceRetriever:
     What is below `SearchRequest.min_relevance`, or has less than `min_share` of the best score, is left out, of the
     hits and of the context.
     Where a least chance is given, a judge says which of the first hits that are left bear on the question; what stands
-    behind these goes, too.
+    behind these goes, too. Where none is given, nothing comes back of a talk that hardly has anything on the question.
     """
 
     def __init__(
@@ -269,6 +285,10 @@ class RelevanceRetriever:
             if kept and self._judge is not None:
                 kept, decision = _judged(self._judge, request.query, kept)
                 found = replace(found, trace=(*found.trace, decision))
+        elif chances.result < LEAST and self._estimator.holds_for(found):
+            figures = {"chance": chances.result, "least": LEAST}
+            decision = Decision("nothing relevant", figures, "min_relevance=0 returns what is nearest")
+            kept, found = (), replace(found, trace=(*found.trace, decision))
         return found if len(kept) == len(hits) else self._with(found, kept)
 
     def _with(self, found: RetrievalResult, kept: tuple[ScoredSnippet, ...]) -> RetrievalResult:

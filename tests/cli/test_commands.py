@@ -62,7 +62,8 @@ def test_from_what_a_query_prints_the_order_can_be_computed_again(run, memory, r
         ("Which price came last?", None),
         ("zzz", "no labels"),
     ):
-        _, out, _ = run("query", query, "--memory", memory, "--ranking", ranking, "--json")
+        asked = ("query", query, "--memory", memory, "--ranking", ranking, "--min-relevance", "0", "--json")
+        _, out, _ = run(*asked)
         found = json.loads(out)
         hits = found["hits"]
         assert order_again(found) == order_again({**found, "hits": hits[::-1]}) == hits, query

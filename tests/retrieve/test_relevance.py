@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from contracts.worlds import make_record
 from stitch import Memory, open_memory
-from stitch.core import MemorySnippet, ScoredSnippet, WordCounts
+from stitch.core import IntentFilter, MemorySnippet, ScoredSnippet, WordCounts
 from stitch.core.ranking import SIMILARITY
 from stitch.lifecycle.selection import Selector
 from stitch.lm import LanguageModel
@@ -39,7 +39,8 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 @pytest.mark.parametrize("retriever", ["intent", "hybrid", "themes", "auto"])
 def test_what_does_not_bear_on_a_question_is_left_out_and_nothing_is_an_answer(memory: Memory, retriever: str) -> None:
-    own, foreign = (memory.search(text, retriever=retriever) for text in (ANSWERABLE, FOREIGN))
+    own, withheld = (memory.search(text, retriever=retriever) for text in (ANSWERABLE, FOREIGN))
+    foreign = memory.search(FOREIGN, retriever=retriever, min_relevance=0.0)
     assert (own.relevance or 0) > 2 * (foreign.relevance or 0) > 0
     chances = [hit.relevance or 0.0 for hit in own]
     assert (own[0].snippet.step, chances[0]) == ("0", max(chances))
@@ -52,7 +53,33 @@ def test_what_does_not_bear_on_a_question_is_left_out_and_nothing_is_an_answer(m
     nothing = memory.search(FOREIGN, retriever=retriever, min_relevance=(foreign.relevance or 0.0) + 0.01)
     assert (len(nothing), nothing.context(), nothing.context_tokens, nothing.context_hits) == (0, "", 0, ())
     assert nothing.relevance == foreign.relevance
-    assert [each.nothing_relevant for each in (cut, foreign, nothing)] == [False, False, True]
+    assert withheld.trace[-1].figures["chance"] == foreign.relevance
+    assert [each.nothing_relevant for each in (cut, foreign, nothing, withheld)] == [False, False, True, True]
+
+
+RUN = [
+    {"role": "assistant", "content": "", "tool_calls": [{"name": "find_part", "arguments": {"name": "bulb"}}]},
+    {"role": "tool", "content": "Error: no part of that name", "tool_name": "find_part"},
+]
+GERMAN = [{"role": "user", "content": text} for text in ("Der Zug nach Bergen fährt am Freitag.", "Die Oma kommt mit.")]
+
+
+@pytest.mark.parametrize("steps", [RUN, GERMAN])
+def test_of_runs_and_in_other_languages_nothing_is_withheld_unless_that_is_asked_for(
+    steps: list[dict[str, object]], tmp_path: Path
+) -> None:
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        memory.add_many(steps, trajectory="x")
+        assert memory.search(FOREIGN).hits
+        assert memory.search(FOREIGN, min_relevance=0.9).nothing_relevant
+        memory.add_many([{"role": "user", "content": text} for text in TEXTS], trajectory="talk")
+        assert memory.search(FOREIGN, trajectory="talk").nothing_relevant
+
+
+def test_what_carries_labels_of_a_filter_by_a_person_is_not_withheld(memory: Memory) -> None:
+    [scope, *_] = memory.inventory().scopes
+    chosen = IntentFilter(scopes=(scope.name,))
+    assert memory.search(FOREIGN, intent_filter=chosen, ranking="strict").hits
 
 
 def test_the_past_is_judged_by_what_was_said_then(tmp_path: Path) -> None:

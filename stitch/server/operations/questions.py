@@ -129,7 +129,7 @@ class Found(Answer):
     relevance: float | None
     """How likely it is that anything in the memory bears on the question; null where nobody can tell."""
     nothing_relevant: bool
-    """Whether steps with a least chance were asked for (`min_relevance`), and none has it."""
+    """Whether no step is likely enough to bear on the question, so that nothing came back."""
     context_tokens: int
     milliseconds: float
     context: str
