@@ -64,6 +64,8 @@ def _worth_of_goals(pool: Pool) -> dict[tuple[int, str], float]:
 
 
 def _goals_of_runs(pool: Pool) -> dict[tuple[int, str], list[int]]:
+    if not pool.running.any():
+        return {}
     return {own: places for own, places in pool.members.items() if pool.running[own[0]]}
 
 
@@ -73,15 +75,19 @@ def _leading_scope(pool: Pool) -> str:
     A model names scopes in words of its own, which a question hardly says; what it says of their steps tells more.
     """
     ordered = np.argsort(-pool.similarities, kind="stable")[:_VOTERS].tolist()
+    voters = {rank: place for rank, place in enumerate(ordered, start=1) if _named_by_model(pool.snippets[place])}
+    if 2 * len(voters) <= len(ordered):
+        return ""
     votes: dict[str, float] = {}
-    voters = 0
-    for rank, place in enumerate(ordered, start=1):
-        one, scope = pool.snippets[place], pool.scopes[place]
-        if scope and one.labeled_by and not is_local(one.labeled_by):
-            votes[scope] = votes.get(scope, 0.0) + 1 / rank
-            voters += 1
+    for rank, place in voters.items():
+        votes[pool.scopes[place]] = votes.get(pool.scopes[place], 0.0) + 1 / rank
     leading = max(votes, key=votes.__getitem__, default="")
-    return leading if 2 * voters > len(ordered) and 2 * votes[leading] > sum(votes.values()) else ""
+    return leading if 2 * votes[leading] > sum(votes.values()) else ""
+
+
+def _named_by_model(one: MemorySnippet) -> bool:
+    """Whether a model or a person named its scope."""
+    return bool(one.intent.scope and one.labeled_by) and not is_local(one.labeled_by)
 
 
 def leading_goals(pool: Pool, *, most: int) -> set[tuple[str, str]]:

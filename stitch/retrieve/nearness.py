@@ -7,8 +7,7 @@ the same less clearly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from stitch.retrieve.candidates import Pool
 from stitch.retrieve.speakers import REPLIES, USERS
 from stitch.text.dates import find_moments
-from stitch.text.words import beginning_of, says_stem, says_words, stem, words
+from stitch.text.words import beginning_of, says_stem, stem, words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,12 +26,10 @@ if TYPE_CHECKING:
 
 _FADING_STEPS = 24.0
 """At so many steps from a clue, a third of its weight is left."""
-_OTHER_SCOPE_STEPS, _OWN_STEP = 4, 2
-"""Added to the distance in another scope; what a step of the same scope counts, those of others in between left out."""
-_NAME = 5.0
-"""What a name, date or time counts as a clue; any other word counts 1."""
+_MOMENT = 5.0
+"""What a date or time counts as a clue; any word counts 1."""
 _ENOUGH = 20.0
-"""Clues that weigh less than this together (about one name in sixty steps) do not count in full."""
+"""Clues that weigh less than this together (about one date in sixty steps) do not count in full."""
 
 
 def near(pool: Pool) -> Column | None:
@@ -76,34 +73,20 @@ def _clues(
     snippets: Sequence[MemorySnippet], question: Question, speakers: frozenset[str]
 ) -> Iterator[tuple[float, NDArray[np.bool_]]]:
     """What the question says of where to look, each with what one that all say weighs, and which snippets say it."""
-    texts = [one.text.lower() for one in snippets]
-    left = f" {' '.join(words(question.clues))} "
-    named = {stem(word) for word in speakers.intersection(left.replace("'s ", " ").split())}
-    for name in sorted(question.names, key=lambda name: (-len(name), name)):
-        if f" {name} " in left and not speakers.issuperset(name.removesuffix("'s").split()):
-            left = left.replace(f" {name} ", " | ")
-            named.update(map(stem, name.split()))
-            yield from _told(_NAME, _saying(texts, _longest(name), partial(says_words, said=name.split())))
+    left = f" {' '.join(words(question.clues))} ".replace("'s ", " ")
+    named = {stem(word) for word in speakers.intersection(left.split())}
     for moment in question.moments:
-        yield from _told(_NAME, [moment in find_moments(one.text) for one in snippets])
+        yield from _told(_MOMENT, [moment in find_moments(one.text) for one in snippets])
+    texts = [one.text.lower() for one in snippets]
     for term in sorted(question.clue_stems - named):
-        yield from _told(1.0, _saying(texts, beginning_of(term), partial(says_stem, stemmed=term)))
-
-
-def _saying(texts: Sequence[str], part: str, says: Callable[[str], bool]) -> list[bool]:
-    """Which texts say something, of which this is a part: to see that it is not there takes no time."""
-    return [part in text and says(text) for text in texts]
+        begins = beginning_of(term)  # to see that it is not there takes no time
+        yield from _told(1.0, [begins in text and says_stem(text, term) for text in texts])
 
 
 def _speakers(roles: Iterable[str]) -> frozenset[str]:
     """The words of the names of those who speak, which say who and not where: "Hey Ann!" stands beside anything."""
     named = {role.casefold() for role in roles} - USERS - REPLIES
     return frozenset(word for role in named for word in words(role))
-
-
-def _longest(name: str) -> str:
-    """The longest word of a name; one with an apostrophe may be written with another sign."""
-    return max((word for word in name.split() if "'" not in word), key=len, default="")
 
 
 def _told(weight: float, says: Sequence[bool]) -> Iterator[tuple[float, NDArray[np.bool_]]]:
@@ -113,28 +96,10 @@ def _told(weight: float, says: Sequence[bool]) -> Iterator[tuple[float, NDArray[
 
 
 def _faded(pool: Pool, places: NDArray[np.int64], somewhere: NDArray[np.int64]) -> Column:
-    """What of a clue is left at each of these candidates, for each of those among them that say one; 0 in other talks.
-
-    In the same scope, steps of other scopes in between do not count.
-    """
+    """What of a clue is left at each of these candidates, by those among them that say one; 0 in other talks."""
     owners, positions = pool.owners[places], pool.positions[places]
-    codes, ranks = (own[places] for own in _scopes_and_ranks(pool))
     one, column = np.nonzero(owners[:, None] == owners[somewhere])
-    other = somewhere[column]
-    apart = np.abs(positions[one] - positions[other])
-    within = np.abs(ranks[one] - ranks[other]) / np.maximum(1, np.abs(one - other)) * apart
-    same = (codes[one] == codes[other]) & (codes[one] >= 0)
-    outside = apart + _OTHER_SCOPE_STEPS
-    steps = np.where(same, np.minimum(_OWN_STEP * within, outside), outside)
+    steps = np.abs(positions[one] - positions[somewhere[column]])
     faded: Column = np.zeros((len(places), len(somewhere)))
     faded[one, column] = np.exp(-steps / _FADING_STEPS)
     return faded
-
-
-def _scopes_and_ranks(pool: Pool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A number for the scope of each candidate, -1 for none, and its rank among those of the scope."""
-    codes, ranks = [-1] * len(pool.candidates), [0] * len(pool.candidates)
-    for code, own in enumerate(pool.members.values()):
-        for rank, place in enumerate(own):
-            codes[place], ranks[place] = code, rank
-    return np.array(codes), np.array(ranks)

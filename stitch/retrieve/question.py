@@ -14,7 +14,6 @@ from stitch.core.text_cache import text_cache
 from stitch.text.dates import MONTH, WEEKDAY, Span, day_of, find_moments, spans_of, without_relative_times
 from stitch.text.languages import content_stems, is_foreign, language_of
 from stitch.text.phrases import noun_phrases
-from stitch.text.values import find_mentions
 from stitch.text.words import FUNCTION_WORDS, stem, word_set, words
 
 _MAX_READ_CHARS = 4_000
@@ -130,7 +129,6 @@ _ASKS_FOR_ALL = re.compile(
 )
 """Ways to say, after the question, that its answer has many parts; a form with several gaps is one."""
 _ASKS_FOR_NAMES = re.compile(r"\bname(?:s|d)?\b|\[[^\]]+\][^\[]*\[", re.IGNORECASE)
-_CAPITALIZED = re.compile(r"(?<!\w)[A-Z\d][\w'’.-]*(?: [A-Z\d][\w'’.-]*)+")
 
 _CLASSES_OF_FORM = tuple(
     (re.compile(pattern, re.IGNORECASE), kinds)
@@ -196,7 +194,6 @@ _TAKEN_FOR = {
     **dict.fromkeys(("phone", "address", "email"), frozenset(("contact",))),
 }
 """The classes under which a step may carry what is asked for, by its kind."""
-_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
@@ -206,8 +203,6 @@ class Question:
     text: str
     folded: str
     """Its words in lower case, one blank between them."""
-    names: frozenset[str]
-    """Values it names, by their form: folded, words joined by one blank."""
     moments: tuple[str, ...]
     """See `find_moments`."""
     clause: str
@@ -260,7 +255,6 @@ def read_question(text: str, asked: int | None = None) -> Question:
     return Question(
         text=text,
         folded=" ".join(words(text)),
-        names=_names(without_relative_times(text), foreign=foreign),
         moments=find_moments(text),
         clause=clause,
         asked=rest if clause else "",
@@ -314,13 +308,6 @@ def _kind(stems: tuple[str, ...]) -> str:
     if stems[-1] == _NUMBER:  # of something that is counted, or by which somebody is called
         return "phone" if {"phone", stem("telephone"), "contact", "mobil"}.intersection(stems) else "quantity"
     return "email" if "email" in stems else _KINDS_OF_NOUNS.get(stems[-1], "")
-
-
-def _names(text: str, *, foreign: bool) -> frozenset[str]:
-    said = (*(mention.value for mention in find_mentions(text)), *_CAPITALIZED.findall(text))
-    names = frozenset(" ".join(words(name)) for name in said)
-    # The forms of names are English: elsewhere nouns have capitals, or what opens a question ("¿Cuánto").
-    return frozenset(name for name in names if _DIGIT.search(name)) if foreign else names
 
 
 def _classes_of_form(asked: str) -> tuple[str, ...]:

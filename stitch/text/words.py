@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 
 from stitch.core.text_cache import text_cache
@@ -88,20 +87,6 @@ def says_stem(folded: str, stemmed: str) -> bool:
                 return True
             place = word.end() - 1
         place = folded.find(begins, place + 1)
-    return False
-
-
-def says_words(folded: str, said: Sequence[str]) -> bool:
-    """Whether a text has these words behind each other: without cutting all of it into words."""
-    if not folded.isascii():
-        return f" {' '.join(said)} " in f" {' '.join(words(folded))} "
-    place = folded.find(said[0])
-    while place >= 0:
-        if _begins_word(folded, place):
-            found = islice(_WORD.finditer(folded, place), len(said))
-            if [word[0] for word in found] == [*said]:
-                return True
-        place = folded.find(said[0], place + 1)
     return False
 
 

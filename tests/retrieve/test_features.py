@@ -15,9 +15,6 @@ from stitch.core import (
     ContextualIntent,
     FilterMaker,
     IntentFilter,
-    LabelKind,
-    LabelMerge,
-    LabelVocabulary,
     MemorySnippet,
     Origin,
     Selection,
@@ -158,20 +155,6 @@ def test_the_order_of_a_talk_is_the_same_beside_the_run_of_an_agent(query: str) 
     alone = [hit.snippet.position for hit in ranked(pool_of(query, TALK))]
     beside = ranked(pool_of(query, [*TALK, *ELSEWHERE]))
     assert [hit.snippet.position for hit in beside if hit.snippet.trajectory == "t"] == alone
-
-
-def test_what_stands_in_the_same_scope_is_nearer_and_merges_count() -> None:
-    talk = (said(9, "It is $9.", scope="two"), said(10, "Oslo."), said(11, "It is $7.", scope="one"))
-    talk = (talk[0], replace_scope(talk[1], "one"), talk[2])
-    near = numbers("near", CLAUSE, *talk)
-    assert near["10"] > near["11"] > near["9"]
-    merged = LabelVocabulary([LabelMerge(kind=LabelKind.SCOPE, alias="two", into="one")])
-    near = numbers("near", CLAUSE, *talk, vocabulary=merged)
-    assert near["10"] > near["9"] == near["11"]
-
-
-def replace_scope(one: Candidate, scope: str) -> Candidate:
-    return one._replace(snippet=one.snippet.model_copy(update={"intent": ContextualIntent(scope=scope)}))
 
 
 def voting(*scopes: str | None, by: str | None = "gpt-x") -> tuple[Candidate, ...]:

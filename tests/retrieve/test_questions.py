@@ -59,12 +59,6 @@ def test_a_question_is_read_alike_behind_a_courtesy(frame: str) -> None:
     assert read_run_question(frame.format(plain)) == read_run_question(plain)
 
 
-def test_a_capital_tells_a_name_in_english_alone() -> None:
-    assert read_question("What did the repair shop Bosch Center find?").names
-    assert not read_question("Was war laut dem Techniker an der Waschmaschine kaputt?").names
-    assert not read_question("¿Cuánto dinero van a dar a los novios?").names
-
-
 @pytest.mark.parametrize(
     ("query", "clause", "classes"),
     [
