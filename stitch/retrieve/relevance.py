@@ -32,6 +32,7 @@ from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.context.quoting import quote
 from stitch.retrieve.context.stopping import leading
 from stitch.retrieve.kinds import tells_of_runs
+from stitch.retrieve.question import read_request
 from stitch.text.dates import MONTH, WEEKDAY
 from stitch.text.languages import content_stems, is_foreign, language_of
 from stitch.text.words import stem, words
@@ -196,17 +197,20 @@ class RelevanceEstimator:
         self._store, self._embedder = store, _shipped()
         self._fitted = embedder.name == self._embedder.name
 
-    def holds_for(self, found: RetrievalResult) -> bool:
+    def holds_for(self, found: RetrievalResult, *, words: int) -> bool:
         """Whether chances are fitted to what was found: talks in English, whose vectors are of the shipped table.
 
-        Where somebody, or a model, chose labels and steps carry them, these say more; and who asks for help is answered
-        by what shall always be done, in whatever words.
+        Where somebody, or a model, chose labels and steps carry them, these say more; what was on a day, or came first,
+        is asked for in hardly a word, of which the question has so many; and who asks for help is answered by what
+        shall always be done.
         """
         texts = (found.request.query, *(hit.snippet.text for hit in found.hits[:FIRST]))
         if not self._fitted or any(is_foreign(language_of(text)) for text in texts) or tells_of_runs(found.hits):
             return False
         chosen = found.rule.is_strict and any(hit.density for hit in found.hits)
-        return not (chosen or any(hit.parts.get("standing") for hit in found.hits))
+        standing = any(hit.parts.get("standing") for hit in found.hits)
+        question = read_request(found.request)
+        return not (chosen or standing or question.spans) and words > 1 + abs(question.order)
 
     def evidence(self, request: SearchRequest, hits: Sequence[ScoredSnippet]) -> Evidence:
         """What tells whether hits, best first, bear on a question."""
@@ -276,7 +280,8 @@ class RelevanceRetriever:
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question. Where a context is made of less than steps, it stands or goes as a whole."""
         found = self._retriever.search(request)
-        chances = relevance(self._estimator.evidence(request, found.hits))
+        evidence = self._estimator.evidence(request, found.hits)
+        chances = relevance(evidence)
         hits = tuple(map(ScoredSnippet.bearing, found.hits, chances.hits))
         found = replace(found, hits=hits, relevance=chances.result)
         kept = hits if request.min_share is None else leading(hits, share=request.min_share)
@@ -285,7 +290,7 @@ class RelevanceRetriever:
             if kept and self._judge is not None:
                 kept, decision = _judged(self._judge, request.query, kept)
                 found = replace(found, trace=(*found.trace, decision))
-        elif chances.result < LEAST and self._estimator.holds_for(found):
+        elif chances.result < LEAST and self._estimator.holds_for(found, words=evidence.words):
             figures = {"chance": chances.result, "least": LEAST}
             decision = Decision("nothing relevant", figures, "min_relevance=0 returns what is nearest")
             kept, found = (), replace(found, trace=(*found.trace, decision))

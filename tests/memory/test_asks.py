@@ -86,7 +86,7 @@ def test_another_text_has_other_answers(memory: Memory) -> None:
     (entry,) = [each for each in memory.steps("t") if each.id == "1"]
     assert entry.labels is not None
     assert (entry.labels.asks, entry.labels.summary) == ((), "")
-    hit = next(hit for hit in memory.search(ASKED, trajectory="t").hits if hit.snippet.step == "1")
+    hit = next(hit for hit in memory.search(ASKED, trajectory="t", min_relevance=0.0).hits if hit.snippet.step == "1")
     assert hit.snippet.asks == ()
     memory.lifecycle.correct("2", trajectory="t", labels={"scope": "journey"})  # its text is what it was
     (entry,) = [each for each in memory.steps("t") if each.id == "2"]

@@ -76,6 +76,11 @@ def test_of_runs_and_in_other_languages_nothing_is_withheld_unless_that_is_asked
         assert memory.search(FOREIGN, trajectory="talk").nothing_relevant
 
 
+def test_a_question_without_words_of_a_matter_is_not_withheld(memory: Memory) -> None:
+    for text in ("What did I say first?", "What was said on 8 May 2023?"):
+        assert memory.search(text).hits
+
+
 def test_what_carries_labels_of_a_filter_by_a_person_is_not_withheld(memory: Memory) -> None:
     [scope, *_] = memory.inventory().scopes
     chosen = IntentFilter(scopes=(scope.name,))
