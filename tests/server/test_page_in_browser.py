@@ -300,6 +300,20 @@ def test_what_comes_in_appears_by_itself(written, looking):
     assert "<b>It</b>" in page.locator(".step-text >> nth=1").text_content()
 
 
+def test_a_server_that_has_ended_is_told_and_can_be_asked_again(written, looking):
+    looked = looking(written)
+    page = looked.open("#/ask")
+    written.end()
+    page.fill("input[name=q]", "anything")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[role=alert] >> text=The server cannot be reached.")
+    page.wait_for_selector("text=Try again")
+    page.wait_for_selector(".live[data-state=off]")
+    assert looked.violations() == []
+    looked.context.close()
+    looked.errors[:] = [each for each in looked.errors if "ERR_CONNECTION_REFUSED" not in each]
+
+
 def test_a_hostile_memory_runs_nothing(written, looking):
     steps = [{"role": text[:20], "content": text, "id": f"<b>{number}"} for number, text in enumerate(HOSTILE)]
     name = "<script>document.title='broken out'</script>"

@@ -37,7 +37,8 @@ async function send(path, options) {
 
 export async function ask(path, given = {}, signal = undefined) {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(given)) if (value !== undefined && value !== null && value !== "") query.set(name, value);
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined && value !== null && value !== "") query.set(name, value);
   const response = await send(`v1/${path}?${query}`, { headers: headers(), signal });
   return response.json();
 }
@@ -45,7 +46,10 @@ export async function ask(path, given = {}, signal = undefined) {
 export async function tell(path, body, signal = undefined) {
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined && value !== ""));
   const response = await send(`v1/${path}`, {
-    method: "POST", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify(given), signal,
+    method: "POST",
+    headers: headers({ "Content-Type": "application/json" }),
+    body: JSON.stringify(given),
+    signal,
   });
   return response.json();
 }
@@ -78,7 +82,11 @@ export async function follow(heard, signal) {
         const parts = text.split("\n\n");
         text = parts.pop();
         for (const part of parts) {
-          const fields = Object.fromEntries(part.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
+          const fields = Object.fromEntries(
+            part
+              .split("\n")
+              .map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]),
+          );
           if (fields.id) last = fields.id;
           if (fields.event) heard(fields.event, JSON.parse(fields.data || "{}"));
         }

@@ -4,66 +4,163 @@ import { ask, tell } from "./api.js";
 import { button, choice, counted, failed, field, fill, h, notice, say, shortened } from "./dom.js";
 import { KINDS, chip, chipsOf, roleOf, timeOf } from "./shared.js";
 
-const BUDGET = 2000, K = 10;
-const LENSES = [["", "labels (default)"], ["hybrid", "words and meaning alone"], ["dense", "meaning alone"], ["lexical", "words alone"], ["themes", "themes"], ["auto", "as the question asks"]];
-const RANKINGS = [["", "automatic"], ["strict", "density first"], ["weighed", "weighed"]];
+const BUDGET = 2000,
+  K = 10;
+const LENSES = [
+  ["", "labels (default)"],
+  ["hybrid", "words and meaning alone"],
+  ["dense", "meaning alone"],
+  ["lexical", "words alone"],
+  ["themes", "themes"],
+  ["auto", "as the question asks"],
+];
+const RANKINGS = [
+  ["", "automatic"],
+  ["strict", "density first"],
+  ["weighed", "weighed"],
+];
 const PARTS = {
-  density: "labels that match", similarity: "similarity", meaning: "meaning", words: "words of the question", beside: "a step beside it",
-  near: "near what is named", goal: "the goal asked about", kind: "kind of step asked for", late: "late or early, as asked", speaker: "the speaker",
-  time: "the time", asking: "asks, tells nothing", standing: "an instruction that stands", clock: "early or late", neighbors: "beside a hit",
+  density: "labels that match",
+  similarity: "similarity",
+  meaning: "meaning",
+  words: "words of the question",
+  beside: "a step beside it",
+  near: "near what is named",
+  goal: "the goal asked about",
+  kind: "kind of step asked for",
+  late: "late or early, as asked",
+  speaker: "the speaker",
+  time: "the time",
+  asking: "asks, tells nothing",
+  standing: "an instruction that stands",
+  clock: "early or late",
+  neighbors: "beside a hit",
 };
 const KIND_OF = { scopes: "scope", event_types: "event_type", entity_types: "entity_type" };
 
 export function askView(app) {
-  let last = "", running = null, results = [];
-  const query = h("input", { type: "search", name: "q", "aria-label": "Question", placeholder: "Ask this memory…", autocomplete: "off" });
+  let last = "",
+    running = null,
+    results = [];
+  const query = h("input", {
+    type: "search",
+    name: "q",
+    "aria-label": "Question",
+    placeholder: "Ask this memory…",
+    autocomplete: "off",
+  });
   const settings = h("div", { class: "settings" });
   const answer = h("div", { class: "answers" });
-  const element = h("div", { class: "view" }, h("h1", { class: "unseen" }, "Ask"),
-    h("form", { class: "ask-bar", role: "search", onsubmit: (event) => { event.preventDefault(); app.go({ q: query.value.trim(), filter: null, filter2: null, why: null }); } },
-      query, h("button", { class: "button primary" }, "Ask")),
-    settings, answer);
+  const element = h(
+    "div",
+    { class: "view" },
+    h("h1", { class: "unseen" }, "Ask"),
+    h(
+      "form",
+      {
+        class: "ask-bar",
+        role: "search",
+        onsubmit: (event) => {
+          event.preventDefault();
+          app.go({ q: query.value.trim(), filter: null, filter2: null, why: null });
+        },
+      },
+      query,
+      h("button", { class: "button primary" }, "Ask"),
+    ),
+    settings,
+    answer,
+  );
 
   function drawSettings(params) {
     const set = (name) => (value) => app.go({ [name]: value || null });
     const trajectories = [["", "all"], ...app.trajectoryOptions()];
-    fill(settings, h("div", { class: "bar wrap" },
-      h("label", { class: "inline" }, "In ", choice(trajectories, params.trajectory || "", set("trajectory"))),
-      params.beside ? null : lensOf(params, "", set),
-      h("label", { class: "inline" }, "Hits ", h("input", { type: "number", min: "1", max: "200", value: params.k || K, class: "short", onchange: (event) => set("k")(event.target.value) })),
-      h("label", { class: "inline" }, "As of ", h("input", { type: "datetime-local", value: params.at || "", onchange: (event) => set("at")(event.target.value) })),
-      h("span", { class: "space" }),
-      button(params.beside ? "One answer" : "Compare settings", () => app.go({ beside: params.beside ? null : "1", ranking2: null, lens2: null, filter2: null }), { "aria-pressed": params.beside ? "true" : "false" })));
+    fill(
+      settings,
+      h(
+        "div",
+        { class: "bar wrap" },
+        h("label", { class: "inline" }, "In ", choice(trajectories, params.trajectory || "", set("trajectory"))),
+        params.beside ? null : lensOf(params, "", set),
+        h(
+          "label",
+          { class: "inline" },
+          "Hits ",
+          h("input", {
+            type: "number",
+            min: "1",
+            max: "200",
+            value: params.k || K,
+            class: "short",
+            onchange: (event) => set("k")(event.target.value),
+          }),
+        ),
+        h(
+          "label",
+          { class: "inline" },
+          "As of ",
+          h("input", {
+            type: "datetime-local",
+            value: params.at || "",
+            onchange: (event) => set("at")(event.target.value),
+          }),
+        ),
+        h("span", { class: "space" }),
+        button(
+          params.beside ? "One answer" : "Compare settings",
+          () => app.go({ beside: params.beside ? null : "1", ranking2: null, lens2: null, filter2: null }),
+          { "aria-pressed": params.beside ? "true" : "false" },
+        ),
+      ),
+    );
   }
 
   function lensOf(params, side, set) {
-    return [h("label", { class: "inline" }, "By ", choice(LENSES, params[`lens${side}`] || "", set(`lens${side}`))),
-      h("label", { class: "inline" }, "Order ", choice(RANKINGS, params[`ranking${side}`] || "", set(`ranking${side}`)))];
+    return [
+      h("label", { class: "inline" }, "By ", choice(LENSES, params[`lens${side}`] || "", set(`lens${side}`))),
+      h(
+        "label",
+        { class: "inline" },
+        "Order ",
+        choice(RANKINGS, params[`ranking${side}`] || "", set(`ranking${side}`)),
+      ),
+    ];
   }
 
   function requestOf(params, side) {
     return {
-      query: params.q, trajectory: params.trajectory, k: Number(params.k || K), budget_tokens: Number(params.budget || BUDGET),
-      as_of: params.at ? new Date(params.at).toISOString() : undefined, retriever: params[`lens${side}`] || undefined,
-      ranking: params[`ranking${side}`] || undefined, intent_filter: params[`filter${side}`] ? JSON.parse(params[`filter${side}`]) : undefined,
+      query: params.q,
+      trajectory: params.trajectory,
+      k: Number(params.k || K),
+      budget_tokens: Number(params.budget || BUDGET),
+      as_of: params.at ? new Date(params.at).toISOString() : undefined,
+      retriever: params[`lens${side}`] || undefined,
+      ranking: params[`ranking${side}`] || undefined,
+      intent_filter: params[`filter${side}`] ? JSON.parse(params[`filter${side}`]) : undefined,
     };
   }
 
   async function run(params) {
     running?.abort();
     running = new AbortController();
-    const signal = running.signal, sides = params.beside ? ["", "2"] : [""];
+    const signal = running.signal,
+      sides = params.beside ? ["", "2"] : [""];
     answer.setAttribute("aria-busy", "true");
     if (!answer.querySelector(".answer")) fill(answer, notice("loading", "Looking for it…"));
     try {
       results = await Promise.all(sides.map((side) => tell("search", requestOf(params, side), signal)));
       draw(params, sides);
-      const read = await app.readings(), own = results;
+      const read = await app.readings(),
+        own = results;
       for (const hit of own.flatMap((each) => each.hits)) if (hit.scope) hit.scope = read(hit.scope);
       if (own === results && !signal.aborted) draw(params, sides);
       say(`${counted(results[0].hits.length, "hit")}, ${results[0].context_tokens} tokens`);
     } catch (error) {
-      if (error.name !== "AbortError") fill(answer, failed(error, () => run(params)));
+      if (error.name !== "AbortError")
+        fill(
+          answer,
+          failed(error, () => run(params)),
+        );
     } finally {
       answer.removeAttribute("aria-busy");
     }
@@ -71,24 +168,55 @@ export function askView(app) {
 
   function draw(params, sides) {
     answer.classList.toggle("two", sides.length === 2);
-    fill(answer, sides.map((side, number) => answerOf(params, side, results[number], results[1 - number])));
+    fill(
+      answer,
+      sides.map((side, number) => answerOf(params, side, results[number], results[1 - number])),
+    );
   }
 
   function answerOf(params, side, found, other) {
     const set = (name) => (value) => app.go({ [name]: value || null });
     const ranks = other ? new Map(other.hits.map((hit) => [`${hit.trajectory}\t${hit.step}`, hit.rank])) : null;
-    return h("section", { class: "answer", "aria-label": side ? "Second answer" : "Answer" },
+    return h(
+      "section",
+      { class: "answer", "aria-label": side ? "Second answer" : "Answer" },
       other ? h("div", { class: "bar" }, h("strong", {}, side ? "Second" : "First"), lensOf(params, side, set)) : null,
       labelsAsked(params, side, found),
-      h("div", { class: "columns" },
-        h("section", { class: "card hits", "aria-label": named("Hits", side) },
-          h("h2", {}, found.hits.length ? counted(found.hits.length, "hit") : "No hits",
-            h("span", { class: "aside" }, `ordered by ${found.decided_by} · ${found.milliseconds.toFixed(0)} ms`,
-              found.relevance === null ? "" : ` · ${Math.round(found.relevance * 100)} % sure that anything bears on it`)),
-          found.hits.length ? h("ol", { class: "hit-list" }, found.hits.map((hit) => hitOf(hit, found, ranks)))
-            : notice("empty", "Nothing in this memory bears on it", "Ask in other words, remove a label, or search all trajectories."),
-          litLinks(params, found)),
-        h("div", { class: "stack" }, contextOf(params, side, found), side ? null : whyNot(params, found))));
+      h(
+        "div",
+        { class: "columns" },
+        h(
+          "section",
+          { class: "card hits", "aria-label": named("Hits", side) },
+          h(
+            "h2",
+            {},
+            found.hits.length ? counted(found.hits.length, "hit") : "No hits",
+            h(
+              "span",
+              { class: "aside" },
+              `ordered by ${found.decided_by} · ${found.milliseconds.toFixed(0)} ms`,
+              found.relevance === null
+                ? ""
+                : ` · ${Math.round(found.relevance * 100)} % sure that anything bears on it`,
+            ),
+          ),
+          found.hits.length
+            ? h(
+                "ol",
+                { class: "hit-list" },
+                found.hits.map((hit) => hitOf(hit, found, ranks)),
+              )
+            : notice(
+                "empty",
+                "Nothing in this memory bears on it",
+                "Ask in other words, remove a label, or search all trajectories.",
+              ),
+          litLinks(params, found),
+        ),
+        h("div", { class: "stack" }, contextOf(params, side, found), side ? null : whyNot(params, found)),
+      ),
+    );
   }
 
   const named = (text, side) => (side ? `${text}, second answer` : text);
@@ -96,37 +224,91 @@ export function askView(app) {
   // Links to the timelines on which the hits stand.
   function litLinks(params, found) {
     const names = [...new Set(found.hits.map((hit) => hit.trajectory))];
-    return names.length ? h("p", { class: "hint" }, "See them on the timeline of ", names.map((name, number) => [number ? ", " : "",
-      h("a", { href: app.href("timeline", { trajectory: name, q: params.q }) }, shortened(name))])) : null;
+    return names.length
+      ? h(
+          "p",
+          { class: "hint" },
+          "See them on the timeline of ",
+          names.map((name, number) => [
+            number ? ", " : "",
+            h("a", { href: app.href("timeline", { trajectory: name, q: params.q }) }, shortened(name)),
+          ]),
+        )
+      : null;
   }
 
   function labelsAsked(params, side, found) {
-    const own = found.filter, manual = Boolean(params[`filter${side}`]);
+    const own = found.filter,
+      manual = Boolean(params[`filter${side}`]);
     const now = { scopes: own.scopes || [], event_types: own.event_types || [], entity_types: own.entity_types || [] };
     const change = (filter) => app.go({ [`filter${side}`]: filter ? JSON.stringify(filter) : null });
-    const chips = Object.entries(KIND_OF).flatMap(([name, kind]) => now[name].map((value) => chip(kind, value, {
-      remove: () => change({ ...own, ...now, [name]: now[name].filter((each) => each !== value) }), title: reasonFor(found, value),
-    })));
-    const reasons = found.reasons.length ? h("ul", { class: "reasons" }, found.reasons.map((each) => h("li", {}, each))) : null;
-    const adder = h("span", { class: "inline" }, button("+ label", async (event) => {
-      const place = event.currentTarget.parentElement;
-      const known = await ask("labels", { trajectory: params.trajectory, limit: 1000 });
-      const values = [
-        ...known.scopes.map((each) => ["scopes", each.name]), ...Object.keys(known.event_types).map((each) => ["event_types", each]),
-        ...Object.keys(known.entity_types).map((each) => ["entity_types", each])];
-      const select = h("select", { "aria-label": "Add a label", onchange: () => {
-        const [name, value] = JSON.parse(select.value);
-        change({ ...own, ...now, [name]: [...new Set([...now[name], value])] });
-      } }, h("option", { value: "" }, "choose a label…"), Object.entries(KIND_OF).map(([name, kind]) => h("optgroup", { label: KINDS[kind] },
-        [...new Set(values.filter(([each]) => each === name).map(([, value]) => value))].map((value) => h("option", { value: JSON.stringify([name, value]) }, value)))));
-      fill(place, select);
-      select.focus();
-    }, { class: "button small" }));
-    return h("section", { class: "asked", "aria-label": named("Labels of the question", side) },
-      h("div", { class: "chips" }, h("span", { class: "asked-title" }, manual ? "Your labels" : "It asks for"),
-        chips.length ? chips : h("span", { class: "hint" }, "no label by name"), adder,
-        manual ? button("As the memory reads it", () => change(null), { class: "button small" }) : null),
-      reasons);
+    const chips = Object.entries(KIND_OF).flatMap(([name, kind]) =>
+      now[name].map((value) =>
+        chip(kind, value, {
+          remove: () => change({ ...own, ...now, [name]: now[name].filter((each) => each !== value) }),
+          title: reasonFor(found, value),
+        }),
+      ),
+    );
+    const reasons = found.reasons.length
+      ? h(
+          "ul",
+          { class: "reasons" },
+          found.reasons.map((each) => h("li", {}, each)),
+        )
+      : null;
+    const adder = h(
+      "span",
+      { class: "inline" },
+      button(
+        "+ label",
+        async (event) => {
+          const place = event.currentTarget.parentElement;
+          const known = await ask("labels", { trajectory: params.trajectory, limit: 1000 });
+          const values = [
+            ...known.scopes.map((each) => ["scopes", each.name]),
+            ...Object.keys(known.event_types).map((each) => ["event_types", each]),
+            ...Object.keys(known.entity_types).map((each) => ["entity_types", each]),
+          ];
+          const select = h(
+            "select",
+            {
+              "aria-label": "Add a label",
+              onchange: () => {
+                const [name, value] = JSON.parse(select.value);
+                change({ ...own, ...now, [name]: [...new Set([...now[name], value])] });
+              },
+            },
+            h("option", { value: "" }, "choose a label…"),
+            Object.entries(KIND_OF).map(([name, kind]) =>
+              h(
+                "optgroup",
+                { label: KINDS[kind] },
+                [...new Set(values.filter(([each]) => each === name).map(([, value]) => value))].map((value) =>
+                  h("option", { value: JSON.stringify([name, value]) }, value),
+                ),
+              ),
+            ),
+          );
+          fill(place, select);
+          select.focus();
+        },
+        { class: "button small" },
+      ),
+    );
+    return h(
+      "section",
+      { class: "asked", "aria-label": named("Labels of the question", side) },
+      h(
+        "div",
+        { class: "chips" },
+        h("span", { class: "asked-title" }, manual ? "Your labels" : "It asks for"),
+        chips.length ? chips : h("span", { class: "hint" }, "no label by name"),
+        adder,
+        manual ? button("As the memory reads it", () => change(null), { class: "button small" }) : null,
+      ),
+      reasons,
+    );
   }
 
   function reasonFor(found, value) {
@@ -136,84 +318,258 @@ export function askView(app) {
   function hitOf(hit, found, ranks) {
     const before = ranks?.get(`${hit.trajectory}\t${hit.step}`);
     const text = hit.text.length > 500 ? `${hit.text.slice(0, 500)}…` : hit.text;
-    return h("li", { class: "hit" },
+    return h(
+      "li",
+      { class: "hit" },
       h("div", { class: "hit-rank", "aria-hidden": "true" }, hit.rank),
-      h("div", { class: "hit-body" },
-        h("div", { class: "step-meta" },
-          h("button", { type: "button", class: "link", onclick: (event) => { app.returnTo = event.currentTarget; app.open(hit.trajectory, hit.step); } }, `${shortened(hit.trajectory)} ${hit.position}`),
-          roleOf(hit.role), hit.scope ? chip("scope", hit.scope, { lit: (hit.matched.scope || []).length > 0 }) : null, chipsOf(hit, hit.matched),
+      h(
+        "div",
+        { class: "hit-body" },
+        h(
+          "div",
+          { class: "step-meta" },
+          h(
+            "button",
+            {
+              type: "button",
+              class: "link",
+              onclick: (event) => {
+                app.returnTo = event.currentTarget;
+                app.open(hit.trajectory, hit.step);
+              },
+            },
+            `${shortened(hit.trajectory)} ${hit.position}`,
+          ),
+          roleOf(hit.role),
+          hit.scope ? chip("scope", hit.scope, { lit: (hit.matched.scope || []).length > 0 }) : null,
+          chipsOf(hit, hit.matched),
           hit.trust === "low" ? h("span", { class: "state low" }, "low trust") : null,
-          ranks ? h("span", { class: "moved" }, before === undefined ? "only here" : before === hit.rank ? "same place" : before > hit.rank ? `↑ ${before - hit.rank} from ${before}` : `↓ ${hit.rank - before} from ${before}`) : null),
+          ranks
+            ? h(
+                "span",
+                { class: "moved" },
+                before === undefined
+                  ? "only here"
+                  : before === hit.rank
+                    ? "same place"
+                    : before > hit.rank
+                      ? `↑ ${before - hit.rank} from ${before}`
+                      : `↓ ${hit.rank - before} from ${before}`,
+              )
+            : null,
+        ),
         h("p", { class: "step-text" }, text),
         h("p", { class: "because" }, (hit.reasons || []).join(" · ")),
-        hit.superseded?.length ? h("p", { class: "superseded" }, hit.superseded.map((each) => `${each.value} no longer holds: step ${each.position} says ${each.now}`).join("; ")) : null,
-        partsOf(hit, found), h("time", { class: "step-time" }, timeOf(hit), hit.in_context ? "" : " · not in the context")));
+        hit.superseded?.length
+          ? h(
+              "p",
+              { class: "superseded" },
+              hit.superseded
+                .map((each) => `${each.value} no longer holds: step ${each.position} says ${each.now}`)
+                .join("; "),
+            )
+          : null,
+        partsOf(hit, found),
+        h("time", { class: "step-time" }, timeOf(hit), hit.in_context ? "" : " · not in the context"),
+      ),
+    );
   }
 
   // The parts of a score as one bar and as a table, so that neither color nor length alone tells them.
   function partsOf(hit, found) {
     const summed = found.rule.summed.length ? found.rule.summed : Object.keys(hit.parts);
-    const parts = summed.map((name) => [name, hit.parts[name] ?? (name === "density" ? hit.density : 0)]).filter(([, value]) => Math.abs(value) > 0.004).sort((a, b) => b[1] - a[1]);
+    const parts = summed
+      .map((name) => [name, hit.parts[name] ?? (name === "density" ? hit.density : 0)])
+      .filter(([, value]) => Math.abs(value) > 0.004)
+      .sort((a, b) => b[1] - a[1]);
     const whole = parts.reduce((sum, [, value]) => sum + Math.max(0, value), 0) || 1;
     const most = Math.max(...found.hits.map((each) => each.score), 0.0001);
-    const bar = h("span", { class: "score-bar", "aria-hidden": "true" }, parts.filter(([, value]) => value > 0).map(([name, value], number) => {
-      const part = h("span", { class: `score-part part-${number % 5}` });
-      part.style.width = `${(value / whole) * Math.min(1, hit.score / most) * 100}%`;
-      part.title = `${PARTS[name] || name} ${value.toFixed(2)}`;
-      return part;
-    }));
-    return h("details", { class: "score" }, h("summary", {}, h("span", { class: "unseen" }, "Score "), h("span", { class: "score-number" }, hit.score.toFixed(2)), bar),
-      h("table", {}, h("caption", { class: "unseen" }, "Parts of the score"), h("tbody", {}, parts.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, PARTS[name] || name), h("td", {}, value.toFixed(3))))),
-        hit.relevance === null ? null : h("tbody", {}, h("tr", {}, h("th", { scope: "row" }, "chance that it bears on the question"), h("td", {}, hit.relevance.toFixed(2))))));
+    const bar = h(
+      "span",
+      { class: "score-bar", "aria-hidden": "true" },
+      parts
+        .filter(([, value]) => value > 0)
+        .map(([name, value], number) => {
+          const part = h("span", { class: `score-part part-${number % 5}` });
+          part.style.width = `${(value / whole) * Math.min(1, hit.score / most) * 100}%`;
+          part.title = `${PARTS[name] || name} ${value.toFixed(2)}`;
+          return part;
+        }),
+    );
+    return h(
+      "details",
+      { class: "score" },
+      h(
+        "summary",
+        {},
+        h("span", { class: "unseen" }, "Score "),
+        h("span", { class: "score-number" }, hit.score.toFixed(2)),
+        bar,
+      ),
+      h(
+        "table",
+        {},
+        h("caption", { class: "unseen" }, "Parts of the score"),
+        h(
+          "tbody",
+          {},
+          parts.map(([name, value]) =>
+            h("tr", {}, h("th", { scope: "row" }, PARTS[name] || name), h("td", {}, value.toFixed(3))),
+          ),
+        ),
+        hit.relevance === null
+          ? null
+          : h(
+              "tbody",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, "chance that it bears on the question"),
+                h("td", {}, hit.relevance.toFixed(2)),
+              ),
+            ),
+      ),
+    );
   }
 
   function contextOf(params, side, found) {
-    const budget = Number(params.budget || BUDGET), output = h("output", {}, `${found.context_tokens.toLocaleString("en")} of ${budget.toLocaleString("en")} tokens`);
+    const budget = Number(params.budget || BUDGET),
+      output = h("output", {}, `${found.context_tokens.toLocaleString("en")} of ${budget.toLocaleString("en")} tokens`);
     const meter = h("span", { class: "meter", "aria-hidden": "true" }, h("span"));
     meter.firstChild.style.width = `${Math.min(100, (found.context_tokens / budget) * 100)}%`;
-    const slider = h("input", { type: "range", min: "50", max: "8000", step: "50", value: budget, "aria-label": "Budget of the context in tokens",
-      oninput: () => { output.textContent = `up to ${Number(slider.value).toLocaleString("en")} tokens`; }, onchange: () => app.go({ budget: slider.value }, { replace: true }) });
-    return h("section", { class: "card context", "aria-label": named("Context", side) },
-      h("h2", {}, "Context as sent", " ", h("span", { class: "aside" }, output)), slider, meter,
-      found.context ? h("pre", { class: "context-text", tabindex: "0" }, found.context) : notice("empty", "Nothing would be sent", ""),
-      found.context ? h("p", { class: "acts" }, button("Copy", (event) => { navigator.clipboard?.writeText(found.context); event.target.textContent = "Copied"; }, { class: "button small" })) : null);
+    const slider = h("input", {
+      type: "range",
+      min: "50",
+      max: "8000",
+      step: "50",
+      value: budget,
+      "aria-label": "Budget of the context in tokens",
+      oninput: () => {
+        output.textContent = `up to ${Number(slider.value).toLocaleString("en")} tokens`;
+      },
+      onchange: () => app.go({ budget: slider.value }, { replace: true }),
+    });
+    return h(
+      "section",
+      { class: "card context", "aria-label": named("Context", side) },
+      h("h2", {}, "Context as sent", " ", h("span", { class: "aside" }, output)),
+      slider,
+      meter,
+      found.context
+        ? h("pre", { class: "context-text", tabindex: "0" }, found.context)
+        : notice("empty", "Nothing would be sent", ""),
+      found.context
+        ? h(
+            "p",
+            { class: "acts" },
+            button(
+              "Copy",
+              (event) => {
+                navigator.clipboard?.writeText(found.context);
+                event.target.textContent = "Copied";
+              },
+              { class: "button small" },
+            ),
+          )
+        : null,
+    );
   }
 
   function whyNot(params, found) {
     const told = h("div", { "aria-live": "polite" });
     const input = h("input", { value: params.why || "", placeholder: "its number, or the beginning of its id" });
     const where = params.trajectory || found.hits[0]?.trajectory || app.trajectory()?.trajectory;
-    const place = choice(app.trajectoryOptions(), params.whyin || where, (value) => app.go({ whyin: value }, { replace: true }));
+    const place = choice(app.trajectoryOptions(), params.whyin || where, (value) =>
+      app.go({ whyin: value }, { replace: true }),
+    );
     const explain = async () => {
       try {
-        const why = await tell("why", { query: params.q, step: params.why, trajectory: params.whyin || where, k: Number(params.k || K), as_of: params.at ? new Date(params.at).toISOString() : undefined, ranking: params.ranking || undefined, whole: true });
-        const change = why.ranked?.change, wanted = change && applied(found.filter, change);
-        fill(told, h("p", {}, h("strong", {}, why.found ? `It is a hit, at rank ${why.ranked?.rank}.` : why.ranked ? `Not a hit: rank ${why.ranked.rank} of ${why.ranked.of}.` : "Not ranked at all.")),
-          h("ul", {}, why.explanation.map((each) => h("li", {}, each))),
-          h("p", { class: "acts" }, button("Open the step", () => app.open(why.trajectory, why.step), { class: "button small" }),
-            wanted && !why.found ? button("Ask with the filter that admits it", () => app.go({ filter: JSON.stringify(wanted) }), { class: "button small" }) : null));
+        const why = await tell("why", {
+          query: params.q,
+          step: params.why,
+          trajectory: params.whyin || where,
+          k: Number(params.k || K),
+          as_of: params.at ? new Date(params.at).toISOString() : undefined,
+          ranking: params.ranking || undefined,
+          whole: true,
+        });
+        const change = why.ranked?.change,
+          wanted = change && applied(found.filter, change);
+        fill(
+          told,
+          h(
+            "p",
+            {},
+            h(
+              "strong",
+              {},
+              why.found
+                ? `It is a hit, at rank ${why.ranked?.rank}.`
+                : why.ranked
+                  ? `Not a hit: rank ${why.ranked.rank} of ${why.ranked.of}.`
+                  : "Not ranked at all.",
+            ),
+          ),
+          h(
+            "ul",
+            {},
+            why.explanation.map((each) => h("li", {}, each)),
+          ),
+          h(
+            "p",
+            { class: "acts" },
+            button("Open the step", () => app.open(why.trajectory, why.step), { class: "button small" }),
+            wanted && !why.found
+              ? button("Ask with the filter that admits it", () => app.go({ filter: JSON.stringify(wanted) }), {
+                  class: "button small",
+                })
+              : null,
+          ),
+        );
       } catch (error) {
         fill(told, failed(error));
       }
     };
     if (params.why) explain();
-    return h("section", { class: "card", "aria-label": "Why not" }, h("h2", {}, "Why not this step?"),
-      h("form", { class: "why", onsubmit: (event) => { event.preventDefault(); app.go({ why: input.value.trim(), whyin: place.value }, { replace: true }); } },
-        field("Trajectory", place), field("Step", input), h("button", { class: "button" }, "Explain")), told);
+    return h(
+      "section",
+      { class: "card", "aria-label": "Why not" },
+      h("h2", {}, "Why not this step?"),
+      h(
+        "form",
+        {
+          class: "why",
+          onsubmit: (event) => {
+            event.preventDefault();
+            app.go({ why: input.value.trim(), whyin: place.value }, { replace: true });
+          },
+        },
+        field("Trajectory", place),
+        field("Step", input),
+        h("button", { class: "button" }, "Explain"),
+      ),
+      told,
+    );
   }
 
   function applied(own, change) {
     const next = {};
     for (const [name, kind] of Object.entries(KIND_OF)) {
       const dropped = new Set(change.drop[kind] || []);
-      next[name] = [...new Set([...((own || {})[name] || []).filter((each) => !dropped.has(each)), ...(change.add[kind] || [])])];
+      next[name] = [
+        ...new Set([...((own || {})[name] || []).filter((each) => !dropped.has(each)), ...(change.add[kind] || [])]),
+      ];
     }
     return { ...own, ...next };
   }
 
   function examples() {
-    return notice("empty", "Ask what happened",
-      "The memory reads from a question what it was for, what was done and which details matter, and finds the steps that share this. It needs no model.");
+    return notice(
+      "empty",
+      "Ask what happened",
+      "The memory reads from a question what it was for, what was done and which details matter, and finds the steps that share this. It needs no model.",
+    );
   }
 
   return {
@@ -226,9 +582,16 @@ export function askView(app) {
       if (state === last) return;
       last = state;
       if (params.q) run(params);
-      else { fill(answer, examples()); query.focus(); }
+      else {
+        fill(answer, examples());
+        query.focus();
+      }
     },
-    changed() { if (app.params.q && !document.querySelector("dialog[open]")) run(app.params); },
-    close() { running?.abort(); },
+    changed() {
+      if (app.params.q && !document.querySelector("dialog[open]")) run(app.params);
+    },
+    close() {
+      running?.abort();
+    },
   };
 }

@@ -8,12 +8,16 @@ export function h(tag, given = {}, ...children) {
     else if (name === "value" || name === "checked" || name === "disabled" || name === "open") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
 export function fill(element, ...children) {
-  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.replaceChildren(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
@@ -25,7 +29,13 @@ export function button(text, act, given = {}) {
 export function field(label, input, hint) {
   const id = input.id || `field-${++fields}`;
   input.id = id;
-  return h("div", { class: "field" }, h("label", { for: id }, label), input, hint ? h("p", { class: "hint" }, hint) : null);
+  return h(
+    "div",
+    { class: "field" },
+    h("label", { for: id }, label),
+    input,
+    hint ? h("p", { class: "hint" }, hint) : null,
+  );
 }
 let fields = 0;
 
@@ -39,13 +49,22 @@ export function choice(options, value, act, given = {}) {
 
 // What stands where nothing is: empty, loading, failed and gone look alike and say what to do next.
 export function notice(kind, title, text, ...acts) {
-  return h("div", { class: `notice ${kind}`, role: kind === "failed" ? "alert" : undefined },
-    h("p", { class: "notice-title" }, title), text ? h("p", {}, text) : null, acts.length ? h("p", { class: "acts" }, acts) : null);
+  return h(
+    "div",
+    { class: `notice ${kind}`, role: kind === "failed" ? "alert" : undefined },
+    h("p", { class: "notice-title" }, title),
+    text ? h("p", {}, text) : null,
+    acts.length ? h("p", { class: "acts" }, acts) : null,
+  );
 }
 
 // A table that can be broader than the window.
 export function tableBox(name, ...parts) {
-  return h("div", { class: "scroll-x", tabindex: "0", role: "region", "aria-label": name }, h("table", { class: "wide" }, parts));
+  return h(
+    "div",
+    { class: "scroll-x", tabindex: "0", role: "region", "aria-label": name },
+    h("table", { class: "wide" }, parts),
+  );
 }
 
 export function failed(error, again) {
@@ -66,7 +85,8 @@ export function moment(when, { short = false } = {}) {
   if (when === null || when === undefined || when === "") return "";
   const date = typeof when === "number" ? new Date(when * 1000) : new Date(when);
   if (Number.isNaN(date.getTime())) return String(when);
-  return short ? date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+  return short
+    ? date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
     : date.toLocaleString([], { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 }
 
@@ -81,9 +101,18 @@ let toasts;
 // A short message at the edge, with a way back where there is one.
 export function toast(text, undo) {
   if (!toasts) document.body.append((toasts = h("div", { class: "toasts", role: "status" })));
-  const shown = h("div", { class: "toast" }, h("span", {}, text),
-    undo ? button("Undo", () => { shown.remove(); undo(); }) : null,
-    h("button", { type: "button", class: "quiet", "aria-label": "Dismiss", onclick: () => shown.remove() }, "×"));
+  const shown = h(
+    "div",
+    { class: "toast" },
+    h("span", {}, text),
+    undo
+      ? button("Undo", () => {
+          shown.remove();
+          undo();
+        })
+      : null,
+    h("button", { type: "button", class: "quiet", "aria-label": "Dismiss", onclick: () => shown.remove() }, "×"),
+  );
   toasts.append(shown);
   if (!undo) setTimeout(() => shown.remove(), 6000);
 }
@@ -91,12 +120,29 @@ export function toast(text, undo) {
 // A question before something that cannot be taken back; resolves to whether it is to be done.
 export function confirmed({ title, body, act, danger = false }) {
   return new Promise((resolve) => {
-    const dialog = h("dialog", { "aria-labelledby": "confirm-title" },
-      h("h2", { id: "confirm-title" }, title), body,
-      h("p", { class: "acts" },
+    const dialog = h(
+      "dialog",
+      { "aria-labelledby": "confirm-title" },
+      h("h2", { id: "confirm-title" }, title),
+      body,
+      h(
+        "p",
+        { class: "acts" },
         button("Cancel", () => dialog.close()),
-        button(act, () => { dialog.returnValue = "yes"; dialog.close("yes"); }, { class: danger ? "button danger" : "button primary" })));
-    dialog.addEventListener("close", () => { resolve(dialog.returnValue === "yes"); dialog.remove(); });
+        button(
+          act,
+          () => {
+            dialog.returnValue = "yes";
+            dialog.close("yes");
+          },
+          { class: danger ? "button danger" : "button primary" },
+        ),
+      ),
+    );
+    dialog.addEventListener("close", () => {
+      resolve(dialog.returnValue === "yes");
+      dialog.remove();
+    });
     document.body.append(dialog);
     dialog.showModal();
   });

@@ -1,7 +1,11 @@
 // Scopes as lanes over the steps of a trajectory: pursued, waiting, resumed. Drawn on canvas; a list of the same stands
 // beside it for those who do not see it. It imports nothing: `stitch show --html` puts it into a file as it is.
 
-const ROW = 28, BAR = 14, AXIS = 38, FLAGS = 18, STRIP = 26;
+const ROW = 28,
+  BAR = 14,
+  AXIS = 38,
+  FLAGS = 18,
+  STRIP = 26;
 const MANY = 40; // of more scopes only those with a stretch in view have a lane
 const MARKED = 7; // pixels of a step from which on its acts are marked
 const KINDS = [
@@ -25,20 +29,33 @@ export function drawMark(context, kind, x, y, size) {
   const r = size / 2;
   context.beginPath();
   if (kind === "trouble") {
-    context.moveTo(x - r, y - r); context.lineTo(x + r, y + r); context.moveTo(x + r, y - r); context.lineTo(x - r, y + r);
+    context.moveTo(x - r, y - r);
+    context.lineTo(x + r, y + r);
+    context.moveTo(x + r, y - r);
+    context.lineTo(x - r, y + r);
     context.stroke();
   } else if (kind === "decided") {
-    context.moveTo(x, y - r - 1); context.lineTo(x + r + 1, y); context.lineTo(x, y + r + 1); context.lineTo(x - r - 1, y);
-    context.closePath(); context.fill();
+    context.moveTo(x, y - r - 1);
+    context.lineTo(x + r + 1, y);
+    context.lineTo(x, y + r + 1);
+    context.lineTo(x - r - 1, y);
+    context.closePath();
+    context.fill();
   } else if (kind === "reached") {
-    context.moveTo(x - r, y); context.lineTo(x - r / 4, y + r * 0.8); context.lineTo(x + r, y - r * 0.8);
+    context.moveTo(x - r, y);
+    context.lineTo(x - r / 4, y + r * 0.8);
+    context.lineTo(x + r, y - r * 0.8);
     context.stroke();
   } else if (kind === "asked") {
-    context.arc(x, y, r * 0.9, 0, 2 * Math.PI); context.stroke();
+    context.arc(x, y, r * 0.9, 0, 2 * Math.PI);
+    context.stroke();
   } else if (kind === "did") {
-    context.moveTo(x, y - r); context.lineTo(x, y + r); context.stroke();
+    context.moveTo(x, y - r);
+    context.lineTo(x, y + r);
+    context.stroke();
   } else {
-    context.arc(x, y, r * 0.45, 0, 2 * Math.PI); context.fill();
+    context.arc(x, y, r * 0.45, 0, 2 * Math.PI);
+    context.fill();
   }
 }
 
@@ -46,8 +63,16 @@ function styles(element) {
   const own = getComputedStyle(element);
   const of = (name) => own.getPropertyValue(name).trim();
   return {
-    ink: of("--ink"), soft: of("--soft"), line: of("--line"), surface: of("--surface"), accent: of("--accent"), lit: of("--lit"),
-    bad: of("--bad"), mark: of("--on-lane"), font: own.fontFamily, lanes: [0, 1, 2, 3, 4, 5, 6, 7].map((number) => of(`--lane-${number}`)),
+    ink: of("--ink"),
+    soft: of("--soft"),
+    line: of("--line"),
+    surface: of("--surface"),
+    accent: of("--accent"),
+    lit: of("--lit"),
+    bad: of("--bad"),
+    mark: of("--on-lane"),
+    font: own.fontFamily,
+    lanes: [0, 1, 2, 3, 4, 5, 6, 7].map((number) => of(`--lane-${number}`)),
   };
 }
 
@@ -61,7 +86,8 @@ function made(tag, className, parent, given = {}) {
 
 // The first of the spans that ends at a place or behind it.
 function firstSpan(spans, place) {
-  let low = 0, high = spans.length;
+  let low = 0,
+    high = spans.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (spans[middle][1] < place) low = middle + 1;
@@ -91,7 +117,11 @@ export class Lanes {
     this.element.className = "lanes";
     this._strip = made("canvas", "lanes-strip", this.element, { "aria-hidden": "true" });
     this._axis = made("canvas", "lanes-axis", this.element, { "aria-hidden": "true" });
-    this._scroll = made("div", "lanes-scroll", this.element, { tabindex: "0", role: "group", "aria-roledescription": "timeline" });
+    this._scroll = made("div", "lanes-scroll", this.element, {
+      tabindex: "0",
+      role: "group",
+      "aria-roledescription": "timeline",
+    });
     this._canvas = made("canvas", "lanes-canvas", this._scroll, { "aria-hidden": "true" });
     this._names = made("div", "lanes-names", this._scroll);
     this._tip = made("div", "lanes-tip", this.element, { hidden: "" });
@@ -109,16 +139,22 @@ export class Lanes {
     const atEnd = this.to >= this.length;
     const grown = length - this.length;
     this.length = length;
-    this.scopes = scopes.map((scope) => ({ ...scope, spans: [...scope.spans].sort((a, b) => a[0] - b[0]) }))
+    this.scopes = scopes
+      .map((scope) => ({ ...scope, spans: [...scope.spans].sort((a, b) => a[0] - b[0]) }))
       .filter((scope) => scope.spans.length)
       .sort((a, b) => a.spans[0][0] - b.spans[0][0]);
-    this.scopes.forEach((scope, number) => { scope.color = number % 8; scope.number = number; });
+    this.scopes.forEach((scope, number) => {
+      scope.color = number % 8;
+      scope.number = number;
+    });
     this.byName = new Map(this.scopes.map((scope) => [scope.name, scope]));
     this._stripped = null;
     if (all) this.show(0, length, false);
     else if (atEnd && grown > 0) this.show(this.from + grown, this.to + grown, false);
-    this._scroll.setAttribute("aria-label",
-      `${this.scopes.length} scopes over ${length} steps. Arrow keys move from step to step, Enter opens one, plus and minus zoom.`);
+    this._scroll.setAttribute(
+      "aria-label",
+      `${this.scopes.length} scopes over ${length} steps. Arrow keys move from step to step, Enter opens one, plus and minus zoom.`,
+    );
     this.draw();
   }
 
@@ -196,17 +232,21 @@ export class Lanes {
 
   _draw() {
     this._style ||= styles(this.element);
-    const gutter = this._gutter = this.element.clientWidth < 600 ? 104 : 208;
-    const width = this._width = Math.max(40, this.element.clientWidth - gutter - 1);
+    const gutter = (this._gutter = this.element.clientWidth < 600 ? 104 : 208);
+    const width = (this._width = Math.max(40, this._scroll.clientWidth - gutter - 1));
     this.element.style.setProperty("--gutter", `${gutter}px`);
-    const rows = this.rows(), tall = Math.max(1, rows.length) * ROW + 8;
-    const most = Math.max(160, Math.min(520, innerHeight * 0.5)), shown = Math.min(tall, most);
+    const rows = this.rows(),
+      tall = Math.max(1, rows.length) * ROW + 8;
+    const most = Math.max(160, Math.min(520, innerHeight * 0.5)),
+      shown = Math.min(tall, most);
     this._scroll.style.height = `${shown}px`;
     this._names.style.height = `${tall}px`;
     this._drawStrip(width);
     this._drawAxis(width);
-    const context = this._sized(this._canvas, width, shown), top = this._scroll.scrollTop;
-    const first = Math.max(0, Math.floor(top / ROW)), last = Math.min(rows.length, Math.ceil((top + shown) / ROW));
+    const context = this._sized(this._canvas, width, shown),
+      top = this._scroll.scrollTop;
+    const first = Math.max(0, Math.floor(top / ROW)),
+      last = Math.min(rows.length, Math.ceil((top + shown) / ROW));
     const x = (place) => (place - this.from) * (width / (this.to - this.from));
     this._drawHits(context, x, shown);
     for (let row = first; row < last; row += 1) this._drawRow(context, rows[row], row * ROW - top, x, width);
@@ -215,48 +255,75 @@ export class Lanes {
   }
 
   _drawRow(context, scope, y, x, width) {
-    const style = this._style, spans = scope.spans, middle = y + ROW / 2 + 0.5;
+    const style = this._style,
+      spans = scope.spans,
+      middle = y + ROW / 2 + 0.5;
     context.strokeStyle = style.line;
     context.lineWidth = 1;
-    context.beginPath(); context.moveTo(0, y + ROW + 0.5); context.lineTo(width, y + ROW + 0.5); context.stroke();
-    const begin = Math.max(0, x(spans[0][0])), end = Math.min(width, x(spans[spans.length - 1][1] + 1));
+    context.beginPath();
+    context.moveTo(0, y + ROW + 0.5);
+    context.lineTo(width, y + ROW + 0.5);
+    context.stroke();
+    const begin = Math.max(0, x(spans[0][0])),
+      end = Math.min(width, x(spans[spans.length - 1][1] + 1));
     const color = style.lanes[scope.color];
-    if (end > begin) { // it waits wherever it is not pursued between its first and its last step
+    if (end > begin) {
+      // it waits wherever it is not pursued between its first and its last step
       context.strokeStyle = color;
       context.setLineDash([2, 4]);
-      context.beginPath(); context.moveTo(begin, middle); context.lineTo(end, middle); context.stroke();
+      context.beginPath();
+      context.moveTo(begin, middle);
+      context.lineTo(end, middle);
+      context.stroke();
       context.setLineDash([]);
     }
     context.fillStyle = color;
     let open = null; // stretches that touch each other in pixels are one rectangle
     const flush = () => {
-      if (open) { context.beginPath(); context.roundRect(open[0], y + (ROW - BAR) / 2, open[1] - open[0], BAR, open[1] - open[0] > 6 ? 3 : 0); context.fill(); }
+      if (open) {
+        context.beginPath();
+        context.roundRect(open[0], y + (ROW - BAR) / 2, open[1] - open[0], BAR, open[1] - open[0] > 6 ? 3 : 0);
+        context.fill();
+      }
     };
     const resumed = [];
     for (let number = firstSpan(spans, this.from); number < spans.length && spans[number][0] < this.to; number += 1) {
-      const left = x(spans[number][0]), right = Math.max(left + 1.5, x(spans[number][1] + 1) - 1);
+      const left = x(spans[number][0]),
+        right = Math.max(left + 1.5, x(spans[number][1] + 1) - 1);
       if (open && left <= open[1] + 0.5) open[1] = Math.max(open[1], right);
-      else { flush(); open = [left, right]; }
+      else {
+        flush();
+        open = [left, right];
+      }
       if (number > 0 && left - x(spans[number - 1][1] + 1) > 9) resumed.push(left);
     }
     flush();
-    for (const left of resumed) { // an arrow before a stretch says: taken up again
+    for (const left of resumed) {
+      // an arrow before a stretch says: taken up again
       const high = y + (ROW - BAR) / 2 + 2;
-      context.beginPath(); context.moveTo(left - 7, high); context.lineTo(left - 1, y + ROW / 2); context.lineTo(left - 7, high + BAR - 4); context.closePath(); context.fill();
+      context.beginPath();
+      context.moveTo(left - 7, high);
+      context.lineTo(left - 1, y + ROW / 2);
+      context.lineTo(left - 7, high + BAR - 4);
+      context.closePath();
+      context.fill();
     }
   }
 
   _drawSteps(context, rows, first, last, x, top) {
-    const wide = x(this.from + 1), style = this._style;
+    const wide = x(this.from + 1),
+      style = this._style;
     const places = new Map();
     for (let row = first; row < last; row += 1) places.set(rows[row].name, row * ROW - top);
     if (wide >= MARKED) {
       context.lineWidth = 1.6;
       const end = Math.min(this.length, Math.ceil(this.to));
       for (let position = Math.floor(this.from); position < end; position += 1) {
-        const step = this.steps.get(position), y = step && places.get(step.scope);
+        const step = this.steps.get(position),
+          y = step && places.get(step.scope);
         if (y === undefined) continue;
-        const left = x(position), size = Math.min(7, wide - 2);
+        const left = x(position),
+          size = Math.min(7, wide - 2);
         context.strokeStyle = context.fillStyle = style.mark;
         const kind = step.state === "failed" ? "trouble" : kindOfActs(step.event_types);
         const named = wide > 84 && step.event_types.length;
@@ -290,13 +357,15 @@ export class Lanes {
     context.fillStyle = this._style.lit;
     context.globalAlpha = 0.16;
     for (const position of this.hits.keys()) {
-      if (position >= this.from - 1 && position < this.to) context.fillRect(x(position), 0, Math.max(2, x(position + 1) - x(position)), height);
+      if (position >= this.from - 1 && position < this.to)
+        context.fillRect(x(position), 0, Math.max(2, x(position + 1) - x(position)), height);
     }
     context.globalAlpha = 1;
   }
 
   _drawNames(rows, first, last) {
-    const wanted = rows.slice(first, last), kept = new Map([...this._names.children].map((child) => [child.scope, child]));
+    const wanted = rows.slice(first, last),
+      kept = new Map([...this._names.children].map((child) => [child.scope, child]));
     const visible = new Set(wanted);
     for (const [scope, child] of kept) if (!visible.has(scope)) child.remove();
     wanted.forEach((scope, offset) => {
@@ -308,11 +377,17 @@ export class Lanes {
 
   _nameOf(scope) {
     const name = made(this.told.named ? "button" : "div", "lanes-name", this._names);
-    if (this.told.named) { name.type = "button"; name.addEventListener("click", () => this.told.named(scope.name)); }
+    if (this.told.named) {
+      name.type = "button";
+      name.addEventListener("click", () => this.told.named(scope.name));
+    }
     name.scope = scope;
     name.title = scope.name;
     const times = scope.spans.length;
-    name.setAttribute("aria-label", `${scope.name}: ${scope.steps} steps in ${times} ${times === 1 ? "stretch" : "stretches"}`);
+    name.setAttribute(
+      "aria-label",
+      `${scope.name}: ${scope.steps} steps in ${times} ${times === 1 ? "stretch" : "stretches"}`,
+    );
     made("span", "lanes-swatch", name).style.background = `var(--lane-${scope.color})`;
     made("span", "lanes-label", name).textContent = scope.name;
     made("span", "lanes-count", name).textContent = scope.steps;
@@ -320,15 +395,21 @@ export class Lanes {
   }
 
   _drawAxis(width) {
-    const style = this._style, height = this.hits.size ? AXIS + FLAGS : AXIS, context = this._sized(this._axis, width, height);
-    const scale = width / (this.to - this.from), step = niceStep(112 / scale);
+    const style = this._style,
+      height = this.hits.size ? AXIS + FLAGS : AXIS,
+      context = this._sized(this._axis, width, height);
+    const scale = width / (this.to - this.from),
+      step = niceStep(112 / scale);
     context.font = `11px ${style.font}`;
     context.textBaseline = "alphabetic";
     let day = "";
     for (let place = Math.ceil(this.from / step) * step; place < Math.min(this.to, this.length); place += step) {
       const left = (place - this.from) * scale;
       context.strokeStyle = style.line;
-      context.beginPath(); context.moveTo(left + 0.5, 4); context.lineTo(left + 0.5, height); context.stroke();
+      context.beginPath();
+      context.moveTo(left + 0.5, 4);
+      context.lineTo(left + 0.5, height);
+      context.stroke();
       context.fillStyle = style.ink;
       context.fillText(place.toLocaleString("en"), left + 5, 14);
       context.fillStyle = style.soft;
@@ -340,11 +421,18 @@ export class Lanes {
     for (const [position, rank] of [...this.hits].sort((a, b) => a[0] - b[0])) {
       const center = (position + 0.5 - this.from) * scale;
       if (center < 0 || center > width) continue;
-      const text = String(rank), broad = text.length * 7 + 6;
-      if (center - taken < broad + 1) { context.fillStyle = style.lit; context.fillRect(center - 1, height - 8, 2, 8); continue; }
+      const text = String(rank),
+        broad = text.length * 7 + 6;
+      if (center - taken < broad + 1) {
+        context.fillStyle = style.lit;
+        context.fillRect(center - 1, height - 8, 2, 8);
+        continue;
+      }
       taken = center;
       context.fillStyle = style.lit;
-      context.beginPath(); context.roundRect(center - broad / 2, height - 17, broad, 15, 7); context.fill();
+      context.beginPath();
+      context.roundRect(center - broad / 2, height - 17, broad, 15, 7);
+      context.fill();
       context.fillStyle = style.surface;
       context.fillText(text, center - text.length * 3.2, height - 6);
     }
@@ -352,7 +440,8 @@ export class Lanes {
 
   // All of the trajectory in one line, with the part that is in view.
   _drawStrip(width) {
-    const style = this._style, context = this._sized(this._strip, width, STRIP);
+    const style = this._style,
+      context = this._sized(this._strip, width, STRIP);
     const scale = width / Math.max(1, this.length);
     if (!this._stripped || this._stripped.width !== this._strip.width) {
       this._stripped = new OffscreenCanvas(this._strip.width, this._strip.height);
@@ -369,14 +458,22 @@ export class Lanes {
         }
       }
     }
-    context.save(); context.setTransform(1, 0, 0, 1, 0, 0); context.drawImage(this._stripped, 0, 0); context.restore();
+    context.save();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(this._stripped, 0, 0);
+    context.restore();
     context.fillStyle = style.lit;
     for (const position of this.hits.keys()) context.fillRect((position + 0.5) * scale - 1, 2, 3, 22);
     if (this.to - this.from < this.length) {
-      const left = this.from * scale, right = Math.max(left + 4, this.to * scale);
-      context.fillStyle = style.surface; context.globalAlpha = 0.66;
-      context.fillRect(0, 0, left, STRIP); context.fillRect(right, 0, width - right, STRIP);
-      context.globalAlpha = 1; context.strokeStyle = style.ink; context.lineWidth = 1.5;
+      const left = this.from * scale,
+        right = Math.max(left + 4, this.to * scale);
+      context.fillStyle = style.surface;
+      context.globalAlpha = 0.66;
+      context.fillRect(0, 0, left, STRIP);
+      context.fillRect(right, 0, width - right, STRIP);
+      context.globalAlpha = 1;
+      context.strokeStyle = style.ink;
+      context.lineWidth = 1.5;
       context.strokeRect(left + 0.75, 1.5, right - left - 1.5, STRIP - 3);
     }
   }
@@ -389,7 +486,8 @@ export class Lanes {
   _listen() {
     const at = (event) => this.from + this._place(event) * (this.to - this.from);
     const fingers = new Map();
-    let grabbed = null, dragged = false;
+    let grabbed = null,
+      dragged = false;
     this._canvas.addEventListener("pointerdown", (event) => {
       fingers.set(event.pointerId, event.clientX);
       this._canvas.setPointerCapture(event.pointerId);
@@ -399,39 +497,62 @@ export class Lanes {
     this._canvas.addEventListener("pointermove", (event) => {
       const scale = this._width / (this.to - this.from);
       if (fingers.size === 2 && fingers.has(event.pointerId)) {
-        const [one, other] = fingers.values(), before = Math.abs(one - other);
+        const [one, other] = fingers.values(),
+          before = Math.abs(one - other);
         fingers.set(event.pointerId, event.clientX);
         const [left, right] = fingers.values();
         dragged = true;
         if (before > 5) this.zoom(before / Math.max(5, Math.abs(left - right)));
       } else if (fingers.has(event.pointerId)) {
         const moved = grabbed - at(event);
-        if (dragged || Math.abs(moved) * scale > 4) { dragged = true; this.show(this.from + moved, this.to + moved); }
+        if (dragged || Math.abs(moved) * scale > 4) {
+          dragged = true;
+          this.show(this.from + moved, this.to + moved);
+        }
       } else this._hover(event, Math.floor(at(event)));
     });
     const ended = (event) => {
-      if (fingers.delete(event.pointerId) && !dragged && event.type === "pointerup") this._clicked(event, Math.floor(at(event)));
+      if (fingers.delete(event.pointerId) && !dragged && event.type === "pointerup")
+        this._clicked(event, Math.floor(at(event)));
     };
     this._canvas.addEventListener("pointerup", ended);
     this._canvas.addEventListener("pointercancel", ended);
-    this._canvas.addEventListener("pointerleave", () => { this._tip.hidden = true; });
+    this._canvas.addEventListener("pointerleave", () => {
+      this._tip.hidden = true;
+    });
     this._scroll.addEventListener("scroll", () => this.draw());
-    this._scroll.addEventListener("wheel", (event) => {
-      if (event.ctrlKey || event.metaKey) { event.preventDefault(); this.zoom(1.0025 ** event.deltaY, at(event)); return; }
-      const sideways = event.shiftKey ? event.deltaY : event.deltaX;
-      if (!sideways) return;
-      event.preventDefault();
-      const moved = sideways * ((this.to - this.from) / this._width);
-      this.show(this.from + moved, this.to + moved);
-    }, { passive: false });
-    this._scroll.addEventListener("keydown", (event) => { if (this._key(event)) event.preventDefault(); });
+    this._scroll.addEventListener(
+      "wheel",
+      (event) => {
+        if (event.ctrlKey || event.metaKey) {
+          event.preventDefault();
+          this.zoom(1.0025 ** event.deltaY, at(event));
+          return;
+        }
+        const sideways = event.shiftKey ? event.deltaY : event.deltaX;
+        if (!sideways) return;
+        event.preventDefault();
+        const moved = sideways * ((this.to - this.from) / this._width);
+        this.show(this.from + moved, this.to + moved);
+      },
+      { passive: false },
+    );
+    this._scroll.addEventListener("keydown", (event) => {
+      if (this._key(event)) event.preventDefault();
+    });
     const brush = (event) => {
       const center = this._place(event, this._strip) * this.length;
-      const whole = this.to - this.from >= this.length, span = whole ? Math.max(20, this.length / 8) : this.to - this.from;
+      const whole = this.to - this.from >= this.length,
+        span = whole ? Math.max(20, this.length / 8) : this.to - this.from;
       this.show(center - span / 2, center + span / 2);
     };
-    this._strip.addEventListener("pointerdown", (event) => { this._strip.setPointerCapture(event.pointerId); brush(event); });
-    this._strip.addEventListener("pointermove", (event) => { if (event.buttons) brush(event); });
+    this._strip.addEventListener("pointerdown", (event) => {
+      this._strip.setPointerCapture(event.pointerId);
+      brush(event);
+    });
+    this._strip.addEventListener("pointermove", (event) => {
+      if (event.buttons) brush(event);
+    });
   }
 
   _hover(event, position) {
@@ -446,25 +567,33 @@ export class Lanes {
 
   _clicked(event, position) {
     if (position < 0 || position >= this.length) return;
-    if ((this.to - this.from) / this._width > 1) this.zoom(0.125, position); // a pixel is many steps: look closer first
+    if ((this.to - this.from) / this._width > 1)
+      this.zoom(0.125, position); // a pixel is many steps: look closer first
     else this.select(position, { open: true });
   }
 
   _key(event) {
     if (event.target !== this._scroll || event.altKey || event.ctrlKey || event.metaKey) return false;
-    const span = this.to - this.from, here = this.selected ?? Math.floor(this.from);
+    const span = this.to - this.from,
+      here = this.selected ?? Math.floor(this.from);
     const to = (position) => this.select(Math.min(Math.max(0, position), this.length - 1));
     const acts = {
-      ArrowRight: () => (event.shiftKey ? this.show(this.from + span / 4, this.to + span / 4) : to(this.selected === null ? here : here + 1)),
+      ArrowRight: () =>
+        event.shiftKey
+          ? this.show(this.from + span / 4, this.to + span / 4)
+          : to(this.selected === null ? here : here + 1),
       ArrowLeft: () => (event.shiftKey ? this.show(this.from - span / 4, this.to - span / 4) : to(here - 1)),
       ArrowDown: () => to(this._stretch(here, 1)),
       ArrowUp: () => to(this._stretch(here, -1)),
       Home: () => to(0),
       End: () => to(this.length - 1),
       Enter: () => this.select(here, { open: true }),
-      "+": () => this.zoom(0.5, here), "=": () => this.zoom(0.5, here), "-": () => this.zoom(2, here),
+      "+": () => this.zoom(0.5, here),
+      "=": () => this.zoom(0.5, here),
+      "-": () => this.zoom(2, here),
       0: () => this.show(0, this.length),
-      n: () => to(this._hit(here, 1)), p: () => to(this._hit(here, -1)),
+      n: () => to(this._hit(here, 1)),
+      p: () => to(this._hit(here, -1)),
     };
     if (!acts[event.key]) return false;
     acts[event.key]();

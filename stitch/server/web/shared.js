@@ -8,9 +8,20 @@ const SIGNS = { scope: "§", event_type: "▸", entity_type: "#" };
 
 // A label as a chip: its kind is told by a sign and a word for those who do not see it.
 export function chip(kind, value, { remove, title, lit = false } = {}) {
-  return h("span", { class: `chip ${kind}${lit ? " lit" : ""}`, title },
-    h("span", { class: "chip-sign", "aria-hidden": "true" }, SIGNS[kind]), h("span", { class: "unseen" }, `${KINDS[kind]}: `), value,
-    remove ? h("button", { type: "button", class: "chip-remove", "aria-label": `Remove ${KINDS[kind]} ${value}`, onclick: remove }, "×") : null);
+  return h(
+    "span",
+    { class: `chip ${kind}${lit ? " lit" : ""}`, title },
+    h("span", { class: "chip-sign", "aria-hidden": "true" }, SIGNS[kind]),
+    h("span", { class: "unseen" }, `${KINDS[kind]}: `),
+    value,
+    remove
+      ? h(
+          "button",
+          { type: "button", class: "chip-remove", "aria-label": `Remove ${KINDS[kind]} ${value}`, onclick: remove },
+          "×",
+        )
+      : null,
+  );
 }
 
 export function chipsOf(step, matched = {}) {

@@ -7,7 +7,8 @@ import { chip } from "./shared.js";
 export function stepPanel(app) {
   const body = h("div", { class: "panel-body" });
   const element = h("aside", { class: "panel", "aria-label": "Step", hidden: true }, body);
-  let shown = "", loading = null;
+  let shown = "",
+    loading = null;
 
   async function load(trajectory, id) {
     loading?.abort();
@@ -16,99 +17,269 @@ export function stepPanel(app) {
     try {
       const { found } = await ask("step", { trajectory, step: id }, signal);
       if (!found) {
-        fill(body, head(`Step ${id}`), notice("gone", "This step is gone", "It was erased, or never accepted. Nothing of it is kept."));
+        fill(
+          body,
+          head(`Step ${id}`),
+          notice("gone", "This step is gone", "It was erased, or never accepted. Nothing of it is kept."),
+        );
         return;
       }
       const [read, history] = await Promise.all([
-        ask("timeline", { trajectory, scopes: false, limit: 1, after: found.position ? found.position - 1 : undefined }, signal),
+        ask(
+          "timeline",
+          { trajectory, scopes: false, limit: 1, after: found.position ? found.position - 1 : undefined },
+          signal,
+        ),
         ask("history", { trajectory, step: id }, signal),
       ]);
       const said = h("div", {});
       draw(found, read.steps[0], history.revisions, said);
       const { statements } = await ask("statements", { trajectory, step: id }, signal);
-      if (statements.length) fill(said, h("h3", {}, "Statements"), h("ul", {}, statements.map((each) => h("li", {}, each.text, " ", h("a", { href: app.href("themes", { theme: each.theme }) }, "its theme")))));
+      if (statements.length)
+        fill(
+          said,
+          h("h3", {}, "Statements"),
+          h(
+            "ul",
+            {},
+            statements.map((each) =>
+              h("li", {}, each.text, " ", h("a", { href: app.href("themes", { theme: each.theme }) }, "its theme")),
+            ),
+          ),
+        );
     } catch (error) {
-      if (error.name !== "AbortError") fill(body, head("Step"), failed(error, () => load(trajectory, id)));
+      if (error.name !== "AbortError")
+        fill(
+          body,
+          head("Step"),
+          failed(error, () => load(trajectory, id)),
+        );
     }
   }
 
   function head(title, row) {
     const beside = (position) => async () => {
-      const { steps } = await ask("timeline", { trajectory: row.trajectory, scopes: false, limit: 1, after: position ? position - 1 : undefined });
+      const { steps } = await ask("timeline", {
+        trajectory: row.trajectory,
+        scopes: false,
+        limit: 1,
+        after: position ? position - 1 : undefined,
+      });
       if (steps[0]) app.open(row.trajectory, steps[0].step);
     };
-    return h("div", { class: "panel-head" }, h("h2", { tabindex: "-1" }, title), h("span", { class: "space" }),
-      row ? h("span", { class: "group" },
-        button("↑", beside(row.position - 1), { "aria-label": "Step before", disabled: row.position === 0 }),
-        button("↓", beside(row.position + 1), { "aria-label": "Step after" })) : null,
-      h("button", { type: "button", class: "quiet", "aria-label": "Close the step", onclick: () => app.close() }, "×"));
+    return h(
+      "div",
+      { class: "panel-head" },
+      h("h2", { tabindex: "-1" }, title),
+      h("span", { class: "space" }),
+      row
+        ? h(
+            "span",
+            { class: "group" },
+            button("↑", beside(row.position - 1), { "aria-label": "Step before", disabled: row.position === 0 }),
+            button("↓", beside(row.position + 1), { "aria-label": "Step after" }),
+          )
+        : null,
+      h("button", { type: "button", class: "quiet", "aria-label": "Close the step", onclick: () => app.close() }, "×"),
+    );
   }
 
   function draw(row, read, revisions, said) {
-    const labels = row.labels, step = row.step;
+    const labels = row.labels,
+      step = row.step;
     const again = () => load(row.trajectory, step.id);
-    const parts = [head(`Step ${row.position}`, row),
-      h("p", { class: "facts" }, [shortened(row.trajectory), step.role, moment(step.timestamp ?? row.recorded), step.id === String(row.position) ? null : `id ${step.id}`].filter(Boolean).join(" · "))];
-    if (row.state !== "stored") parts.push(notice(row.state === "failed" ? "failed" : "gone", row.state, row.reason || (row.state === "retired" ? "Out of retrieval, kept for audit." : "")));
+    const parts = [
+      head(`Step ${row.position}`, row),
+      h(
+        "p",
+        { class: "facts" },
+        [
+          shortened(row.trajectory),
+          step.role,
+          moment(step.timestamp ?? row.recorded),
+          step.id === String(row.position) ? null : `id ${step.id}`,
+        ]
+          .filter(Boolean)
+          .join(" · "),
+      ),
+    ];
+    if (row.state !== "stored")
+      parts.push(
+        notice(
+          row.state === "failed" ? "failed" : "gone",
+          row.state,
+          row.reason || (row.state === "retired" ? "Out of retrieval, kept for audit." : ""),
+        ),
+      );
     parts.push(h("h3", {}, "What was said"), h("blockquote", { class: "said" }, step.content || "(no words)"));
     for (const call of read?.calls || []) parts.push(h("pre", { class: "call", tabindex: "0" }, call));
     if (read?.references?.length) parts.push(references(row, read, again));
     if (labels?.summary) parts.push(h("h3", {}, "Summary"), h("p", {}, labels.summary));
-    if (labels?.asks?.length) parts.push(h("h3", {}, "What it answers, in other words"), h("ul", {}, labels.asks.map((each) => h("li", {}, each))));
-    parts.push(labels ? labelsOf(row, read, again) : notice("empty", "No labels yet", "They are made in the background; the step is found by its words meanwhile."));
+    if (labels?.asks?.length)
+      parts.push(
+        h("h3", {}, "What it answers, in other words"),
+        h(
+          "ul",
+          {},
+          labels.asks.map((each) => h("li", {}, each)),
+        ),
+      );
+    parts.push(
+      labels
+        ? labelsOf(row, read, again)
+        : notice(
+            "empty",
+            "No labels yet",
+            "They are made in the background; the step is found by its words meanwhile.",
+          ),
+    );
     parts.push(said);
     parts.push(history(row, revisions, again));
-    if (step.metadata && Object.keys(step.metadata).length) parts.push(h("details", {}, h("summary", {}, "Metadata"), h("pre", { tabindex: "0" }, JSON.stringify(step.metadata, null, 2))));
+    if (step.metadata && Object.keys(step.metadata).length)
+      parts.push(
+        h(
+          "details",
+          {},
+          h("summary", {}, "Metadata"),
+          h("pre", { tabindex: "0" }, JSON.stringify(step.metadata, null, 2)),
+        ),
+      );
     if (row.state !== "retired") parts.push(endings(row, again));
-    else parts.push(h("h3", {}, "Take it away"), h("p", { class: "acts" }, button("Erase…", () => erase(row), { class: "button danger" })));
+    else
+      parts.push(
+        h("h3", {}, "Take it away"),
+        h(
+          "p",
+          { class: "acts" },
+          button("Erase…", () => erase(row), { class: "button danger" }),
+        ),
+      );
     fill(body, parts);
   }
 
   // The text with what its references were read as, each of which can be undone.
   function references(row, read, again) {
-    const text = read.text, parts = [];
+    const text = read.text,
+      parts = [];
     let end = 0;
     for (const each of [...read.references].sort((a, b) => a.start - b.start)) {
       parts.push(text.slice(end, each.start), h("del", {}, each.said), " ", h("ins", {}, each.replacement));
       end = each.end;
     }
     parts.push(text.slice(end));
-    return h("div", {}, h("h3", {}, "With its references replaced"), h("blockquote", { class: "said" }, parts),
-      h("ul", { class: "plain" }, read.references.map((each) => h("li", {}, `“${each.said}” reads as “${each.replacement}” (${Math.round(each.confidence * 100)} % sure) `,
-        button("Undo", async () => { await change(row, { undo: [String(each.number)] }, "The reference reads as it was said."); again(); }, { class: "button small" })))));
+    return h(
+      "div",
+      {},
+      h("h3", {}, "With its references replaced"),
+      h("blockquote", { class: "said" }, parts),
+      h(
+        "ul",
+        { class: "plain" },
+        read.references.map((each) =>
+          h(
+            "li",
+            {},
+            `“${each.said}” reads as “${each.replacement}” (${Math.round(each.confidence * 100)} % sure) `,
+            button(
+              "Undo",
+              async () => {
+                await change(row, { undo: [String(each.number)] }, "The reference reads as it was said.");
+                again();
+              },
+              { class: "button small" },
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   function labelsOf(row, read, again) {
-    const labels = row.labels, intent = labels.intent, canonical = read?.scope ?? intent.scope;
-    const show = h("div", {},
-      h("dl", { class: "labels" },
-        h("dt", {}, "What it was for"), h("dd", {}, canonical ? chip("scope", canonical) : "no scope",
-          intent.scope && canonical !== intent.scope ? h("span", { class: "hint" }, ` labeled “${intent.scope}”, which was merged`) : null),
-        h("dt", {}, "What was done"), h("dd", {}, (read?.event_types || []).map((each) => chip("event_type", each)), read?.event_types?.length ? null : "nothing named"),
-        h("dt", {}, "What matters"), h("dd", {}, (read?.entity_types || []).map((each) => chip("entity_type", each)), read?.entity_types?.length ? null : "no details",
-          labels.mentions?.length ? h("span", { class: "hint" }, ` ${labels.mentions.map((each) => `${each.value} (${each.entity_type})`).join(", ")}`) : null)),
+    const labels = row.labels,
+      intent = labels.intent,
+      canonical = read?.scope ?? intent.scope;
+    const show = h(
+      "div",
+      {},
+      h(
+        "dl",
+        { class: "labels" },
+        h("dt", {}, "What it was for"),
+        h(
+          "dd",
+          {},
+          canonical ? chip("scope", canonical) : "no scope",
+          intent.scope && canonical !== intent.scope
+            ? h("span", { class: "hint" }, ` labeled “${intent.scope}”, which was merged`)
+            : null,
+        ),
+        h("dt", {}, "What was done"),
+        h(
+          "dd",
+          {},
+          (read?.event_types || []).map((each) => chip("event_type", each)),
+          read?.event_types?.length ? null : "nothing named",
+        ),
+        h("dt", {}, "What matters"),
+        h(
+          "dd",
+          {},
+          (read?.entity_types || []).map((each) => chip("entity_type", each)),
+          read?.entity_types?.length ? null : "no details",
+          labels.mentions?.length
+            ? h(
+                "span",
+                { class: "hint" },
+                ` ${labels.mentions.map((each) => `${each.value} (${each.entity_type})`).join(", ")}`,
+              )
+            : null,
+        ),
+      ),
       h("p", { class: "hint" }, `Labels by ${labels.made_by}${labels.reason ? `: ${labels.reason}` : ""}. `),
-      row.state === "retired" ? null : button("Correct…", () => edit(), { class: "button" }));
+      row.state === "retired" ? null : button("Correct…", () => edit(), { class: "button" }),
+    );
     const box = h("section", { "aria-label": "Labels" }, h("h3", {}, "Labels"), show);
 
     async function edit() {
-      const known = await ask("labels", { trajectory: row.trajectory, limit: 500 }).catch(() => ({ scopes: [], event_types: {}, entity_types: {} }));
-      const options = (id, values) => h("datalist", { id }, values.map((value) => h("option", { value })));
+      const known = await ask("labels", { trajectory: row.trajectory, limit: 500 }).catch(() => ({
+        scopes: [],
+        event_types: {},
+        entity_types: {},
+      }));
+      const options = (id, values) =>
+        h(
+          "datalist",
+          { id },
+          values.map((value) => h("option", { value })),
+        );
       const scope = h("input", { value: canonical || "", list: "known-scopes" });
       const acts = h("input", { value: (read?.event_types || []).join(", ") });
       const details = h("input", { value: (read?.entity_types || []).join(", ") });
       const text = h("textarea", { rows: "4" });
       text.value = row.step.content || "";
-      const split = (input) => input.value.split(",").map((each) => each.trim()).filter(Boolean);
+      const split = (input) =>
+        input.value
+          .split(",")
+          .map((each) => each.trim())
+          .filter(Boolean);
       const save = async (event) => {
         event.preventDefault();
         const given = {};
         const next = { scope: scope.value.trim() || null, event_types: split(acts), entity_types: split(details) };
-        const before = { scope: canonical ?? null, event_types: read?.event_types || [], entity_types: read?.entity_types || [] };
-        const changed = Object.fromEntries(Object.entries(next).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
+        const before = {
+          scope: canonical ?? null,
+          event_types: read?.event_types || [],
+          entity_types: read?.entity_types || [],
+        };
+        const changed = Object.fromEntries(
+          Object.entries(next).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
+        );
         if (Object.keys(changed).length) given.labels = changed;
         if (text.value !== row.step.content) given.text = text.value;
-        if (!Object.keys(given).length) { fill(box, h("h3", {}, "Labels"), show); return; }
+        if (!Object.keys(given).length) {
+          fill(box, h("h3", {}, "Labels"), show);
+          return;
+        }
         try {
           await change(row, given, "The step is corrected.", undoing(row, given));
           again();
@@ -117,12 +288,36 @@ export function stepPanel(app) {
           box.append(failed(error));
         }
       };
-      fill(box, h("h3", {}, "Correct the step"), h("form", { class: "edit", onsubmit: save },
-        options("known-scopes", known.scopes.map((each) => each.name)),
-        field("What it was for (scope)", scope), field("What was done", acts, `Separated by commas. Known: ${Object.keys(known.event_types).slice(0, 12).join(", ")}`),
-        field("What matters (kinds of details)", details, `Known: ${Object.keys(known.entity_types).slice(0, 12).join(", ")}`),
-        field("Text", text, "With another text its references, summary and questions are dropped."),
-        h("p", { class: "acts" }, h("button", { class: "button primary" }, "Save"), button("Cancel", () => fill(box, h("h3", {}, "Labels"), show)))));
+      fill(
+        box,
+        h("h3", {}, "Correct the step"),
+        h(
+          "form",
+          { class: "edit", onsubmit: save },
+          options(
+            "known-scopes",
+            known.scopes.map((each) => each.name),
+          ),
+          field("What it was for (scope)", scope),
+          field(
+            "What was done",
+            acts,
+            `Separated by commas. Known: ${Object.keys(known.event_types).slice(0, 12).join(", ")}`,
+          ),
+          field(
+            "What matters (kinds of details)",
+            details,
+            `Known: ${Object.keys(known.entity_types).slice(0, 12).join(", ")}`,
+          ),
+          field("Text", text, "With another text its references, summary and questions are dropped."),
+          h(
+            "p",
+            { class: "acts" },
+            h("button", { class: "button primary" }, "Save"),
+            button("Cancel", () => fill(box, h("h3", {}, "Labels"), show)),
+          ),
+        ),
+      );
       scope.focus();
     }
     return box;
@@ -131,7 +326,10 @@ export function stepPanel(app) {
   // What puts a step back to how it is now.
   function undoing(row, given) {
     const back = {};
-    if (given.labels) back.labels = Object.fromEntries(Object.keys(given.labels).map((name) => [name, row.labels.intent[name] ?? (name === "scope" ? null : [])]));
+    if (given.labels)
+      back.labels = Object.fromEntries(
+        Object.keys(given.labels).map((name) => [name, row.labels.intent[name] ?? (name === "scope" ? null : [])]),
+      );
     if (given.text !== undefined) back.text = row.step.content;
     return back;
   }
@@ -139,32 +337,83 @@ export function stepPanel(app) {
   async function change(row, given, told, back) {
     await tell("correct", { step: row.step.id, trajectory: row.trajectory, ...given });
     say(told);
-    toast(told, back ? async () => {
-      await tell("correct", { step: row.step.id, trajectory: row.trajectory, ...back }).then(() => say("Taken back."), (error) => toast(error.message));
-    } : undefined);
+    toast(
+      told,
+      back
+        ? async () => {
+            await tell("correct", { step: row.step.id, trajectory: row.trajectory, ...back }).then(
+              () => say("Taken back."),
+              (error) => toast(error.message),
+            );
+          }
+        : undefined,
+    );
   }
 
   function history(row, revisions, again) {
     if (!revisions.length) return h("p", { class: "hint" }, "Never corrected.");
     const now = row.labels?.intent || {};
-    return h("section", { "aria-label": "History" }, h("h3", {}, "What it was before"), h("ol", { class: "history" }, [...revisions].reverse().map((each) => {
-      const intent = each.labels?.intent || {}, text = each.step.content ?? "";
-      const wanted = { scope: intent.scope ?? null, event_types: intent.event_types || [], entity_types: intent.entity_types || [] };
-      const back = { labels: each.labels ? wanted : undefined, text: text === row.step.content ? undefined : text };
-      return h("li", {}, h("p", { class: "facts" }, `until ${moment(each.until)}, then corrected by ${each.corrected_by}`),
-        text === row.step.content ? null : h("blockquote", { class: "said" }, text),
-        h("p", {}, intent.scope ? chip("scope", intent.scope, { lit: intent.scope !== now.scope }) : null,
-          wanted.event_types.map((value) => chip("event_type", value)), wanted.entity_types.map((value) => chip("entity_type", value))),
-        row.state === "retired" ? null : button("Put back", async () => {
-          await change(row, back, "The step is as it was then.", undoing(row, { labels: back.labels, ...(back.text === undefined ? {} : { text: back.text }) }));
-          again();
-        }, { class: "button small" }));
-    })));
+    return h(
+      "section",
+      { "aria-label": "History" },
+      h("h3", {}, "What it was before"),
+      h(
+        "ol",
+        { class: "history" },
+        [...revisions].reverse().map((each) => {
+          const intent = each.labels?.intent || {},
+            text = each.step.content ?? "";
+          const wanted = {
+            scope: intent.scope ?? null,
+            event_types: intent.event_types || [],
+            entity_types: intent.entity_types || [],
+          };
+          const back = { labels: each.labels ? wanted : undefined, text: text === row.step.content ? undefined : text };
+          return h(
+            "li",
+            {},
+            h("p", { class: "facts" }, `until ${moment(each.until)}, then corrected by ${each.corrected_by}`),
+            text === row.step.content ? null : h("blockquote", { class: "said" }, text),
+            h(
+              "p",
+              {},
+              intent.scope ? chip("scope", intent.scope, { lit: intent.scope !== now.scope }) : null,
+              wanted.event_types.map((value) => chip("event_type", value)),
+              wanted.entity_types.map((value) => chip("entity_type", value)),
+            ),
+            row.state === "retired"
+              ? null
+              : button(
+                  "Put back",
+                  async () => {
+                    await change(
+                      row,
+                      back,
+                      "The step is as it was then.",
+                      undoing(row, { labels: back.labels, ...(back.text === undefined ? {} : { text: back.text }) }),
+                    );
+                    again();
+                  },
+                  { class: "button small" },
+                ),
+          );
+        }),
+      ),
+    );
   }
 
   function endings(row) {
-    return h("section", { "aria-label": "Take it away" }, h("h3", {}, "Take it away"), h("p", { class: "acts" },
-      button("Retire…", () => retire(row)), button("Erase…", () => erase(row), { class: "button danger" })));
+    return h(
+      "section",
+      { "aria-label": "Take it away" },
+      h("h3", {}, "Take it away"),
+      h(
+        "p",
+        { class: "acts" },
+        button("Retire…", () => retire(row)),
+        button("Erase…", () => erase(row), { class: "button danger" }),
+      ),
+    );
   }
 
   async function retire(row) {
@@ -172,8 +421,18 @@ export function stepPanel(app) {
     const meant = { trajectory: row.trajectory, step: row.step.id, action: "retire" };
     const { steps } = await tell("forget", { ...meant, dry_run: true });
     const yes = await confirmed({
-      title: "Retire this step?", act: "Retire",
-      body: h("div", {}, h("p", {}, `${counted(steps, "step")} would no longer be found. It stays in the journal, for audit, and the reason is kept.`), field("Reason", reason)),
+      title: "Retire this step?",
+      act: "Retire",
+      body: h(
+        "div",
+        {},
+        h(
+          "p",
+          {},
+          `${counted(steps, "step")} would no longer be found. It stays in the journal, for audit, and the reason is kept.`,
+        ),
+        field("Reason", reason),
+      ),
     });
     if (!yes) return;
     await tell("forget", { ...meant, reason: reason.value });
@@ -185,9 +444,19 @@ export function stepPanel(app) {
     const meant = { trajectory: row.trajectory, step: row.step.id, action: "erase" };
     const { steps } = await tell("forget", { ...meant, dry_run: true });
     const yes = await confirmed({
-      title: "Erase this step?", act: "Erase for good", danger: true,
-      body: h("div", {}, h("p", {}, `A dry run finds ${counted(steps, "step")}. Text, labels, vectors and history are overwritten everywhere, then all files are searched for what must be gone. There is no way back.`),
-        h("blockquote", { class: "said" }, (row.step.content || "").slice(0, 200))),
+      title: "Erase this step?",
+      act: "Erase for good",
+      danger: true,
+      body: h(
+        "div",
+        {},
+        h(
+          "p",
+          {},
+          `A dry run finds ${counted(steps, "step")}. Text, labels, vectors and history are overwritten everywhere, then all files are searched for what must be gone. There is no way back.`,
+        ),
+        h("blockquote", { class: "said" }, (row.step.content || "").slice(0, 200)),
+      ),
     });
     if (!yes) return;
     const told = await tell("forget", meant);
@@ -203,14 +472,22 @@ export function stepPanel(app) {
       document.querySelector(".frame").classList.toggle("with-panel", Boolean(wanted));
       if (wanted === shown) return;
       shown = wanted;
-      if (!wanted) { loading?.abort(); fill(body); return; }
+      if (!wanted) {
+        loading?.abort();
+        fill(body);
+        return;
+      }
       if (!body.firstChild) fill(body, notice("loading", "Reading the step…"));
-      load(trajectory, step).then(() => { if (shown === wanted) body.querySelector("h2")?.focus({ preventScroll: true }); });
+      load(trajectory, step).then(() => {
+        if (shown === wanted) body.querySelector("h2")?.focus({ preventScroll: true });
+      });
       element.scrollTop = 0;
     },
     changed(events) {
       const [trajectory, step] = shown.split("\t");
-      const about = events.some((event) => event.step === step || event.steps?.includes?.(step) || event.name === "merged");
+      const about = events.some(
+        (event) => event.step === step || event.steps?.includes?.(step) || event.name === "merged",
+      );
       if (shown && about && !body.querySelector("form") && !body.querySelector(".proof")) load(trajectory, step);
     },
   };
@@ -219,7 +496,17 @@ export function stepPanel(app) {
 export function proofOf(told) {
   const proof = told.proof;
   const clean = proof && !proof.found.length;
-  return h("div", { class: `notice proof ${clean ? "done" : "failed"}` }, h("p", { class: "notice-title" }, `${counted(told.steps, "step")} erased`),
-    proof ? h("p", {}, `${counted(proof.traces, "trace")} searched for in all files: ${clean ? "none was found." : `found in ${proof.found.join(", ")}.`}${proof.said_elsewhere ? ` ${proof.said_elsewhere} are also said by steps that stay.` : ""}`) : null,
-    proof?.not_searched?.length ? h("p", {}, `Not searched: ${proof.not_searched.join("; ")}`) : null);
+  return h(
+    "div",
+    { class: `notice proof ${clean ? "done" : "failed"}` },
+    h("p", { class: "notice-title" }, `${counted(told.steps, "step")} erased`),
+    proof
+      ? h(
+          "p",
+          {},
+          `${counted(proof.traces, "trace")} searched for in all files: ${clean ? "none was found." : `found in ${proof.found.join(", ")}.`}${proof.said_elsewhere ? ` ${proof.said_elsewhere} are also said by steps that stay.` : ""}`,
+        )
+      : null,
+    proof?.not_searched?.length ? h("p", {}, `Not searched: ${proof.not_searched.join("; ")}`) : null,
+  );
 }
