@@ -38,10 +38,12 @@ class PatientConnector(PsycopgConnector):
         """Run a statement; one that had been done is refused by procrastinate the second time, which is as good."""
         for pause_s in _AGAIN_S:
             try:
-                return await super().execute_query_async(query, **arguments)
+                await super().execute_query_async(query, **arguments)
             except ConnectorException:
                 await asyncio.sleep(pause_s)
-        return await super().execute_query_async(query, **arguments)
+            else:
+                return
+        await super().execute_query_async(query, **arguments)
 
 
 class ClusterWorker:
@@ -66,7 +68,7 @@ class ClusterWorker:
         """Jobs that this worker took and did not know of when it last looked."""
         self._app = App(connector=PatientConnector(conninfo=self._queue.conninfo, max_size=_CONNECTIONS))
         self._task = self._app.task(name=TASK, queue=QUEUE, pass_context=True)(self._advance)
-        self._taking: Worker | None = None
+        self._taking: Any = None  # procrastinate's worker, whose methods are not typed
         self._stopped = asyncio.Event()
 
     def stop(self) -> None:
