@@ -28,6 +28,8 @@ from stitch.sources import (
 if TYPE_CHECKING:
     from stitch.memory import Memory
 
+KAFKA = "kafka://"
+"""A topic, which never ends."""
 POLL_S = 0.2
 """Seconds between two looks at sources."""
 COMMIT_ITEMS = 4096
@@ -74,9 +76,9 @@ def follow_sources(
 
 
 def followed_sources(
-    paths: Sequence[str], *, positions: Positions, names: FileNames, trajectory: str | None = None
+    paths: Sequence[str], *, positions: Positions, names: FileNames, tenant: str, trajectory: str | None = None
 ) -> list[StepSource]:
-    """The sources of files and folders that grow; says of each file that is not there yet that it is waited for.
+    """The sources of files, folders and topics that grow; says of each file that is not there yet that it is awaited.
 
     Steps that name no trajectory are of the given one, or of that of their file.
 
@@ -89,6 +91,11 @@ def followed_sources(
 
     sources: list[StepSource] = []
     for path in paths:
+        if path.startswith(KAFKA):
+            from stitch.cluster.kafka import KafkaTopic
+
+            sources.append(KafkaTopic(path, tenant=tenant, trajectory=trajectory))
+            continue
         if path == "-":
             raise InputError("standard input cannot be followed", hint="`-` without --follow reads it as it comes")
         if Path(path).is_dir():
@@ -113,7 +120,10 @@ def read_input(
     names = FileNames(memory.folder / FILES_FILE, tenant=memory.tenant, clean=redact_path)
     if follow:
         positions = Positions(memory.folder / FOLLOWED_FILE, tenant=memory.tenant, clean=redact_path)
-        yield from follow_sources(followed_sources(paths, positions=positions, names=names, trajectory=trajectory))
+        followed = followed_sources(
+            paths, positions=positions, names=names, tenant=memory.tenant, trajectory=trajectory
+        )
+        yield from follow_sources(followed)
         return
     positions = Positions(memory.folder / UNFINISHED_FILE, tenant=memory.tenant, clean=redact_path)
 

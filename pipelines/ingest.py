@@ -25,7 +25,7 @@ from stitch.core.files import private
 from stitch.core.progress import Progress
 from stitch.errors import InputError, some_of, system_reason
 from stitch.ingest.redact import redact_path, redact_value
-from stitch.pipelines.follow import read_input
+from stitch.pipelines.follow import KAFKA, read_input
 from stitch.pipelines.intake import IngestReport, Intake, LabelingEstimate, estimate
 from stitch.sources import FileSource, StandardInput, expand_paths, left_out
 from stitch.text.secrets import redact_text
@@ -88,10 +88,13 @@ def command(
       stitch ingest trip.jsonl --memory trip.memory --model openai/gpt-5-mini --statements model --labels local
       some-agent | stitch ingest - --memory agent.memory
       stitch ingest --follow agent.jsonl --memory agent.memory
+      stitch ingest kafka://localhost:9092/agents --memory agent.memory
 
     With --follow, files may grow, be rotated or emptied, and need not be there yet. Ctrl-C and SIGTERM end it with a
     report (exit status 130 and 143); the same command goes on where it stopped. Standard input is stored as it comes.
+    A topic of Kafka is read without an end by the group stitch-TENANT; options of librdkafka stand behind a `?`.
     """
+    follow = follow or any(name.startswith(KAFKA) for name in files)
     if follow and dry_run:
         raise InputError("--dry-run cannot follow a file", hint="leave out one of the two")
     settings = awaiting_no_vectors(labeled_by_model(settings))

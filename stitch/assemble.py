@@ -296,7 +296,8 @@ def open_parts(
         role: Who labels where journals are shared; as the settings say by default.
     """
     settings, location = loaded.settings, loaded.location
-    role = role or _role(loaded)
+    by_settings = _role(loaded)
+    role = role or by_settings
     places.check_not_served(location)
     folder = loaded.folder
     if must_exist and not _is_shared(loaded):

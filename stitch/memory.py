@@ -359,6 +359,7 @@ class Memory(AskedMemory):
             embedder=self._ingestor.embedder.name,
             journal=str(self.folder),
             server=getattr(store, "about", dict)(),  # of one that is on a server
+            queue=self._ingestor.queue_state(self.tenant),
         )
 
     def retry(self) -> int:

@@ -384,6 +384,10 @@ class Ingestor:
         """How many steps of a tenant, or of all, have come how far."""
         return self.journal.counts(tenant)
 
+    def queue_state(self, tenant: str) -> dict[str, str]:
+        """Workers that are there, and what of a tenant waits for them; empty where whoever adds labels."""
+        return {} if self.role is Role.ALONE else self.journal.queue.state(tenant).told()
+
     def receipts(self, tenant: str, *, state: StepState | None = None) -> Iterator[Receipt]:
         """Iterate over the receipts of a tenant, in the order of acceptance; only those in `state` if it is given."""
         redacted = self.journal.redactions(tenant)

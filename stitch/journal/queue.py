@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from procrastinate.schema import SchemaManager
@@ -58,20 +59,30 @@ _NUMBERS = """
 _NAMES = "SELECT tenant, name FROM trajectories WHERE number = %s"
 _OPEN = "SELECT count(*) FROM procrastinate_jobs WHERE queueing_lock = ANY(%s) AND status IN ('todo', 'doing')"
 _ALIVE = "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %s)"
-_WAITING = "SELECT count(DISTINCT lock) FROM procrastinate_jobs WHERE status IN ('todo', 'doing')"
-_OLDEST = """
-    SELECT min(recorded) FROM steps JOIN states USING (seq) WHERE state <> 'stored' AND state = 'accepted'
+_WAITING = """
+    SELECT count(DISTINCT number), min(recorded) FILTER (WHERE state = 'accepted')
+    FROM steps JOIN states USING (seq) JOIN trajectories ON trajectories.number = steps.trajectory
+    WHERE state <> 'stored' AND state IN ('accepted', 'labeled') AND tenant = %s
 """
 
 
 class QueueState(NamedTuple):
-    """Workers of a memory, and what waits for them."""
+    """Workers of a memory, and what of a tenant waits for them."""
 
     workers: int
-    """Those that were heard of within `ALIVE_S`."""
     waiting_trajectories: int
     oldest_unlabeled: float | None
     """Time of acceptance of the oldest step without labels, in Unix seconds; None if all have them."""
+
+    def told(self) -> dict[str, str]:
+        """As a status says it."""
+        since = self.oldest_unlabeled
+        oldest = "none" if since is None else datetime.fromtimestamp(since, timezone.utc).isoformat(timespec="seconds")
+        return {
+            "workers": str(self.workers),
+            "waiting trajectories": str(self.waiting_trajectories),
+            "oldest step without labels": oldest,
+        }
 
 
 class WorkQueue:
@@ -120,7 +131,7 @@ class WorkQueue:
     def _wait(self, names: Sequence[str]) -> None:
         look_again_s, heard_of = _LOOK_S, time.monotonic()
         while self._row(_OPEN, list(names))[0]:
-            if self.state().workers:
+            if self.workers():
                 heard_of = time.monotonic()
             elif time.monotonic() > heard_of + ALIVE_S:
                 raise JournalError(
@@ -130,9 +141,13 @@ class WorkQueue:
             time.sleep(look_again_s)
             look_again_s = min(2 * look_again_s, 0.5)
 
-    def state(self) -> QueueState:
-        """Workers that are there, and what waits for them."""
-        return QueueState(self._row(_ALIVE, ALIVE_S)[0], self._row(_WAITING)[0], self._row(_OLDEST)[0])
+    def workers(self) -> int:
+        """The number of workers that were heard of within `ALIVE_S`."""
+        return int(self._row(_ALIVE, ALIVE_S)[0])
+
+    def state(self, tenant: str) -> QueueState:
+        """Workers that are there, and what of a tenant waits for them."""
+        return QueueState(self.workers(), *self._row(_WAITING, tenant))
 
     def agree_on_labeler(self, name: str, *, is_worker: bool) -> None:
         """See that workers, and whoever relies on them, label in the same way; the only worker there decides.
@@ -141,7 +156,7 @@ class WorkQueue:
             StoreMismatchError: They do not.
         """
         try:
-            self._db.agree("labeler", name, anew=is_worker and not self.state().workers)
+            self._db.agree("labeler", name, anew=is_worker and not self.workers())
         except StoreMismatchError as error:
             raise StoreMismatchError(
                 f"workers of journal {self._db.name!r} do not label as {name!r} here",

@@ -154,7 +154,7 @@ def run(memory, paths, doings=()):
 
 def sources_of(folder, paths):
     positions, names = Positions(folder / FOLLOWED_FILE), FileNames(folder / FILES_FILE, tenant="default")
-    return followed_sources([str(path) for path in paths], positions=positions, names=names)
+    return followed_sources([str(path) for path in paths], positions=positions, names=names, tenant="default")
 
 
 def contents(memory):

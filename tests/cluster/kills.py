@@ -57,14 +57,16 @@ class Workers:
         return int(self._nursery.stdout.readline())
 
     def kill(self, number: int) -> None:
-        os.kill(self.running[number], signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it could not open the memory, for its connection was cut off
+            os.kill(self.running[number], signal.SIGKILL)
         self.running[number] = self.start()
 
     def stop(self, number: int, *, seconds: float) -> None:
         """Let one stand still for longer than others wait for it."""
-        os.kill(self.running[number], signal.SIGSTOP)
-        time.sleep(seconds)
-        os.kill(self.running[number], signal.SIGCONT)
+        with suppress(ProcessLookupError):
+            os.kill(self.running[number], signal.SIGSTOP)
+            time.sleep(seconds)
+            os.kill(self.running[number], signal.SIGCONT)
 
     def close(self) -> None:
         for each in self.running:
@@ -158,9 +160,7 @@ def compare(memory: Memory, given: dict[str, list[Step]], folder: Path) -> list[
             states = Counter(entry.state for entry in there)
             if set(states) != {StepState.STORED}:
                 wrong.append(f"{name}: {states}")
-            other = [
-                each.id for each, as_alone in zip(there, expected, strict=False) if each.labels != as_alone.labels
-            ]
+            other = [each.id for each, as_alone in zip(there, expected, strict=False) if each.labels != as_alone.labels]
             if other:
                 wrong.append(f"{name}: {other} are labeled otherwise")
             if memory.inventory(name) != alone.inventory(name):
@@ -184,7 +184,7 @@ def main() -> None:
         os.environ["XDG_DATA_HOME"] = folder
         told = run(started.get_uri(), kills=given.kills, seed=given.seed, folder=Path(folder))
         print(json.dumps(told))
-        if told["wrong"]:
+        if told["wrong"] or os.environ.get("KEEP_LOGS"):
             shown = Path(tempfile.gettempdir()) / "stitch-kills.log"
             shown.write_text("\n".join(each.read_text() for each in sorted(Path(folder).glob("worker-*.log"))))
             raise SystemExit(f"{len(told['wrong'])} things are wrong; logs of the workers: {shown}")  # type: ignore[arg-type]

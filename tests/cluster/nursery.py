@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
 
 import stitch.assemble
@@ -25,6 +26,8 @@ def work(memory: str, journal: str, heartbeat_s: float, log: str) -> None:
     stitch.cluster.worker.ALIVE_S = queue.ALIVE_S = 4 * heartbeat_s
     try:
         command(["--memory", memory, "--journal", journal])
+    except BaseException:
+        traceback.print_exc()
     finally:
         sys.stderr.flush()
         os._exit(1)

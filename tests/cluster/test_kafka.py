@@ -1,0 +1,120 @@
+"""Steps from a topic: librdkafka's own cluster of one broker, which lives in a producer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from stitch import Memory, open_memory
+from stitch.cluster.kafka import KafkaTopic
+from stitch.core import Rejection
+from stitch.errors import SettingsError
+from stitch.pipelines.follow import follow_sources
+from stitch.pipelines.ingest import ingest
+
+kafka = pytest.importorskip("confluent_kafka")
+
+
+class EnoughError(Exception):
+    """Nothing more comes."""
+
+
+@pytest.fixture
+def producer() -> Iterator[Any]:
+    made = kafka.Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "mock"})
+    yield made
+    made.flush(10)
+
+
+@pytest.fixture
+def url(producer: Any) -> str:
+    [broker] = producer.list_topics(timeout=10).brokers.values()
+    return f"kafka://{broker.host}:{broker.port}/agents?group.id=g&session.timeout.ms=6000"
+
+
+def send(producer: Any, *messages: tuple[str | None, bytes]) -> None:
+    for key, value in messages:
+        producer.produce("agents", value, key=key)
+    producer.flush(10)
+
+
+def said(content: str, **fields: object) -> bytes:
+    return orjson.dumps({"role": "user", "content": content, **fields})
+
+
+def read(memory: Memory, url: str, *, steps: int, rejected: int = 0) -> list[Rejection]:
+    """Take in a topic until so much has come, as `stitch ingest` does."""
+    source, rejections = KafkaTopic(url, tenant="default"), list[Rejection]()
+    looks = 0
+
+    def wait(_: float) -> None:
+        nonlocal looks
+        looks += 1
+        if (memory.status().accepted >= steps and len(rejections) >= rejected) or looks > 100:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        ingest(memory, follow_sources([source], wait=wait), on_rejection=rejections.append)
+    return rejections
+
+
+def committed(url: str) -> int:
+    """The offset at which the next member of the group would begin."""
+    member = kafka.Consumer({"bootstrap.servers": url.split("/")[2], "group.id": "g"})
+    partitions = member.list_topics("agents", timeout=10).topics["agents"].partitions
+    offsets = member.committed([kafka.TopicPartition("agents", each) for each in partitions], timeout=10)
+    member.close()
+    return max(each.offset for each in offsets)
+
+
+def test_messages_are_stored_in_order_by_trajectory_and_poison_is_rejected_with_its_reason(
+    producer: Any, url: str, tmp_path: Path
+) -> None:
+    send(producer, *[("trip", said(f"The hotel of day {n} costs {n}0 dollars.")) for n in range(5)])
+    send(producer, ("trip", b"\xff\xfe no json"), ("trip", said("Book the last one.")), (None, said("Hello.")))
+    with open_memory(tmp_path / "m") as memory:
+        [rejection] = read(memory, url, steps=7, rejected=1)
+        assert (rejection.source, bool(rejection.reason)) == ("agents", True)
+        told = [entry.step.content for entry in memory.steps("trip")]
+        assert told == [*(f"The hotel of day {n} costs {n}0 dollars." for n in range(5)), "Book the last one."]
+        assert [entry.step.content for entry in memory.steps("agents")] == ["Hello."]
+
+
+def test_what_is_read_again_after_a_kill_is_there_once_and_then_committed(
+    producer: Any, url: str, tmp_path: Path
+) -> None:
+    send(producer, ("t", said("one")), ("t", said("two", id="own")))
+    with open_memory(tmp_path / "m") as memory:
+        lost = KafkaTopic(url, tenant="default")
+        lost.commit = lambda position: None  # type: ignore[method-assign] - it dies before it commits
+        looks = iter(range(60))
+
+        def wait(_: float) -> None:
+            if memory.status().accepted == 2 or next(looks, None) is None:
+                raise EnoughError
+
+        with pytest.raises(EnoughError):
+            ingest(memory, follow_sources([lost], wait=wait), on_rejection=lambda each: None)
+        send(producer, ("t", said("three")))
+        read(memory, url, steps=3)
+        assert committed(url) == 3
+        assert [entry.step.content for entry in memory.steps("t")] == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [("kafka://broker", "cannot be read"), ("kafka://broker/topic?no.such=1", "No such configuration property")],
+)
+def test_a_url_that_cannot_be_used_is_told_in_one_line(given: str, told: str) -> None:
+    with pytest.raises(SettingsError, match=told) as refused:
+        KafkaTopic(given, tenant="default")
+    assert "\n" not in refused.value.message
+
+
+def test_the_command_says_what_is_wrong_with_a_topic(stitch: Callable[..., Any], tmp_path: Path) -> None:
+    status, _, err = stitch("ingest", "kafka://broker", "--memory", str(tmp_path / "m"))
+    assert (status, "the URL of the topic cannot be read" in err) == (2, True)
