@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stitch.memory import Memory
 
 KAFKA = "kafka://"
-"""A topic, which never ends."""
+"""URL of a topic, which never ends."""
 POLL_S = 0.2
 """Seconds between two looks at sources."""
 COMMIT_ITEMS = 4096
@@ -96,17 +96,32 @@ def followed_sources(
 
             sources.append(KafkaTopic(path, tenant=tenant, trajectory=trajectory))
             continue
-        if path == "-":
-            raise InputError("standard input cannot be followed", hint="`-` without --follow reads it as it comes")
         if Path(path).is_dir():
             sources.append(FolderSource(path, open_file=open_file, positions=positions))
             continue
-        if not Path(path).exists():
-            if not Path(path).resolve().parent.is_dir():
-                raise InputError(f"no such folder: {str(Path(path).parent)!r}", hint="check the path")
-            click.echo(f"stitch: waiting for {path}", err=True)
+        _check_file(path)
         sources.append(open_file(path))
     return sources
+
+
+def are_followed(paths: Sequence[str], *, asked: bool) -> bool:
+    """Whether sources are read without an end: because somebody asks for it, or one is a topic."""
+    return asked or any(path.startswith(KAFKA) for path in paths)
+
+
+def _check_file(path: str) -> None:
+    """Say that a file which is not there is waited for.
+
+    Raises:
+        InputError: It cannot be followed.
+    """
+    if path == "-":
+        raise InputError("standard input cannot be followed", hint="`-` without --follow reads it as it comes")
+    if Path(path).exists():
+        return
+    if not Path(path).resolve().parent.is_dir():
+        raise InputError(f"no such folder: {str(Path(path).parent)!r}", hint="check the path")
+    click.echo(f"stitch: waiting for {path}", err=True)
 
 
 def read_input(

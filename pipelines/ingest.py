@@ -25,7 +25,7 @@ from stitch.core.files import private
 from stitch.core.progress import Progress
 from stitch.errors import InputError, some_of, system_reason
 from stitch.ingest.redact import redact_path, redact_value
-from stitch.pipelines.follow import KAFKA, read_input
+from stitch.pipelines.follow import are_followed, read_input
 from stitch.pipelines.intake import IngestReport, Intake, LabelingEstimate, estimate
 from stitch.sources import FileSource, StandardInput, expand_paths, left_out
 from stitch.text.secrets import redact_text
@@ -94,7 +94,7 @@ def command(
     report (exit status 130 and 143); the same command goes on where it stopped. Standard input is stored as it comes.
     A topic of Kafka is read without an end by the group stitch-TENANT; options of librdkafka stand behind a `?`.
     """
-    follow = follow or any(name.startswith(KAFKA) for name in files)
+    follow = are_followed(files, asked=follow)
     if follow and dry_run:
         raise InputError("--dry-run cannot follow a file", hint="leave out one of the two")
     settings = awaiting_no_vectors(labeled_by_model(settings))

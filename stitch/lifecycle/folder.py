@@ -208,13 +208,28 @@ def working_folder(folder: Path) -> Iterator[Path]:
     and by whoever opens the memory or erases from it.
     """
     remove_abandoned(folder)
-    made = Path(tempfile.mkdtemp(prefix=_WORKING, dir=folder))
-    claim = Ownership(made / OWNER_FILE, what=f"the copy {str(made)!r}")
+    made, claim = _claimed(folder)
     try:
         yield made
     finally:
         claim.release()
         shutil.rmtree(made, ignore_errors=True)
+
+
+def _claimed(folder: Path) -> tuple[Path, Ownership]:
+    """A new working folder and the claim on it; between the two another process may take it for abandoned."""
+    for last in (False, False, False, True):
+        made = Path(tempfile.mkdtemp(prefix=_WORKING, dir=folder))
+        try:
+            claim = Ownership(made / OWNER_FILE, what=f"the copy {str(made)!r}")
+        except StoreError:
+            if last:
+                raise
+            continue
+        if (made / OWNER_FILE).exists():
+            return made, claim
+        claim.release()
+    raise StoreError(f"a working folder in {str(folder)!r} is removed by others again and again")
 
 
 def remove_abandoned(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Workers, connections and the store taken away at random while steps come in; in the end all must be as if nothing had.
+"""Workers, connections and the store taken away at random while steps come in: in the end all must be as without.
 
 `python tests/cluster/kills.py --kills 200` prints its counts as JSON; `make test` does a few (`test_kills.py`).
 """

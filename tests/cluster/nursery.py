@@ -26,7 +26,7 @@ def work(memory: str, journal: str, heartbeat_s: float, log: str) -> None:
     stitch.cluster.worker.ALIVE_S = queue.ALIVE_S = 4 * heartbeat_s
     try:
         command(["--memory", memory, "--journal", journal])
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - whoever looks for what was wrong finds it in the log
         traceback.print_exc()
     finally:
         sys.stderr.flush()

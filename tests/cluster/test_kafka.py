@@ -84,9 +84,7 @@ def test_messages_are_stored_in_order_by_trajectory_and_poison_is_rejected_with_
         assert [entry.step.content for entry in memory.steps("agents")] == ["Hello."]
 
 
-def test_what_is_read_again_after_a_kill_is_there_once_and_then_committed(
-    producer: Any, url: str, tmp_path: Path
-) -> None:
+def test_what_is_read_again_after_a_kill_is_there_once_and_committed(producer: Any, url: str, tmp_path: Path) -> None:
     send(producer, ("t", said("one")), ("t", said("two", id="own")))
     with open_memory(tmp_path / "m") as memory:
         lost = KafkaTopic(url, tenant="default")
