@@ -261,6 +261,24 @@ def test_a_scope_is_renamed_and_taken_back(written, looking):
     page.wait_for_selector(f"table >> text={name}")
 
 
+def test_a_merge_is_taken_apart_and_put_back(written, looking):
+    memory = written.served.tenants.memory("default")
+    memory.add_many(sample("trip").trajectory.steps, trajectory="trip")
+    merges = {merge.alias: merge.into for merge in memory.inventory("trip").merges}
+    labeled = {entry.labels.intent.scope for entry in memory.steps("trip")}
+    alias = next(name for name in merges if name in labeled)
+    looked = looking(written)
+    page = looked.open("#/labels")
+    page.click(f'[aria-label="Take {alias} apart from {merges[alias]}"]')
+    page.fill("dialog input", "by itself")
+    assert looked.violations() == []
+    page.click("dialog >> text='Take apart'")
+    page.wait_for_selector("table >> text=by itself")
+    page.click(".toast >> text=Undo")
+    page.wait_for_selector("table >> text=by itself", state="detached")
+    assert {entry.labels.intent.scope for entry in memory.steps("trip")} == labeled
+
+
 def test_a_tree_is_asked_with_completion_edited_and_taken_back(looking, told):
     looked = looking(told)
     page = looked.open("#/trees")
