@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from procrastinate.schema import SchemaManager
 
 from stitch.errors import JournalError, StoreMismatchError
+from stitch.journal.roles import LET_READ
 
 if TYPE_CHECKING:
     from stitch.journal.postgres import Postgres
@@ -107,6 +108,7 @@ class WorkQueue:
                     hint="end all workers, then migrate its tables as procrastinate's documentation says",
                 )
             connection.execute(_FUNCTIONS)
+            connection.execute(LET_READ)
 
     def names(self, number: int) -> tuple[str, str] | None:
         """The tenant and the name of a trajectory; None if it is gone."""
