@@ -51,7 +51,7 @@ def test_a_role_of_one_tenant_reads_its_rows_and_no_others_whatever_it_tries(
             assert "Lisbon" not in found, table
         for attempt in (
             "SELECT convert_from(payload, 'UTF8') FROM steps WHERE seq = 2 OR true",
-            "SELECT convert_from(payload, 'UTF8') FROM history FULL JOIN steps USING (seq)",
+            "SELECT convert_from(steps.payload, 'UTF8') FROM history FULL JOIN steps USING (seq)",
         ):
             assert "Lisbon" not in str(connection.execute(attempt).fetchall())
         for attempt in (
