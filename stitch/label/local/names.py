@@ -37,7 +37,7 @@ _LOOKS_AT = (2, 3, 5, 8, 13, 21, 34, 55)
 """With so many steps a scope's name is looked at again."""
 _CLEARLY_BETTER = 1.25
 _LENGTH, _RECURS, _MEANS, _COMPARED = 0.8, 0.5, 1.0, 12
-_OPENING_COUNTS = 1.5
+_OPENING_COUNTS = 5.0
 """What the step that opens a scope says counts so often: it says what the scope is for."""
 _NAME_COUNTS, _FILE_COUNTS, _CALL_COUNTS = 1.15, 1.1, 0.15
 _JOINS = word_set("of for in to from with under on at about against without by")
@@ -55,7 +55,8 @@ _GENERAL = word_set(
     mum kid kids euro euros dollar dollars eur usd percent minutes"""
 )  # fmt: skip
 """Nouns that name no scope by themselves."""
-_SAYS_NOTHING = FUNCTION_WORDS | ADJECTIVES | _GENERAL
+_NUMBERS = word_set("twenty thirty forty fifty sixty seventy eighty ninety hundred thousand dozen") | set(NUMBER_WORDS)
+_SAYS_NOTHING = FUNCTION_WORDS | ADJECTIVES | _GENERAL | _NUMBERS
 _CALENDAR = re.compile(
     rf"(?:{'|'.join(MONTHS)})[a-z]*|(?:mon|tues?|wed(?:nes)?|thurs?|fri|sat(?:ur)?|sun)(?:day)?s?|spring|summer|autumn|winter",
 )
@@ -248,7 +249,11 @@ def _any_words(reading: Reading) -> str:
 
 
 def _is_name(value: str) -> bool:
-    return len(value) > 2 and value.lower() not in _SAYS_NOTHING and not _CALENDAR.fullmatch(value.lower())
+    """Whether a value is more than a word of everyday or a date; "day 2" is."""
+    parts = [part.lower() for part in _WORD.findall(value)]
+    dated = any(_CALENDAR.fullmatch(part) or not part.isalnum() for part in parts)
+    telling = [part for part in parts if part not in _SAYS_NOTHING and not _CALENDAR.fullmatch(part)]
+    return len(value) > 2 and any(part[0].isalpha() or not dated for part in telling)
 
 
 def _english_phrases(reading: Reading) -> Iterator[str]:
@@ -257,11 +262,11 @@ def _english_phrases(reading: Reading) -> Iterator[str]:
     for phrase in noun_phrases(text):
         end = phrase.start + len(phrase.text)
         written = _trimmed(text[phrase.start : end])
-        if before[0] and written and (between := _joining(text[before[1] : phrase.start])):
+        names = bool(written) and _may_name(written)
+        if before[0] and names and (between := _joining(text[before[1] : phrase.start])):
             whole = f"{before[0]} {between} {written}"
             if len(whole.split()) <= _MOST_WORDS and len(whole) <= _MOST_CHARS:
                 yield whole
-        names = bool(written) and _may_name(written)
         if names and written.casefold() not in reading.speakers:
             yield written
         before = (written, end) if names else ("", end)
