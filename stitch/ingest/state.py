@@ -28,6 +28,7 @@ from stitch.core.text_cache import forget_trajectory
 from stitch.ingest.inventories import TenantInventories, without_retired
 from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
 from stitch.journal import Checkpoint, Entry, Journal
+from stitch.journal.database import Turn
 
 BATCH_STEPS = 512
 """How many steps are labeled, embedded and put at a time, at most."""
@@ -103,7 +104,7 @@ class TrajectoryStates:
         notice: Callable[[MemoryEvent], None],
         limit: int,
         checkpoint_steps: int,
-        hold: Callable[[str, str], AbstractContextManager[None]],
+        hold: Callable[..., AbstractContextManager[Turn]],
     ) -> None:
         self._journal = journal
         self._hold = hold
@@ -126,16 +127,17 @@ class TrajectoryStates:
             try:
                 with state.lock:
                     try:
-                        with self._hold(tenant, trajectory):
-                            self._see_others(state)
+                        with self._hold(tenant, trajectory, since=state.left) as turn:
+                            if turn.changed and state.position != _UNKNOWN:
+                                self.forget(state)
+                                forget_trajectory(trajectory, tenant=tenant)
                             self._locate(state)
                             before = state.position
                             yield state
                             wait = max(self._checkpoint_steps, state.saved_bytes // _CHECKPOINT_BYTES)
                             if state.position - state.saved >= wait:
                                 self._save(state)
-                            if self._shared:
-                                state.left = self._journal.last_change()
+                        state.left = turn.left
                     except BaseException:
                         state.session, state.position = None, _UNKNOWN  # whatever it was, the journal knows better
                         raise
@@ -262,14 +264,6 @@ class TrajectoryStates:
                 state.users -= 1
                 if not (state.users or state.position or state.seen):  # not even its name, should all be erased
                     del self._states[key]
-
-    def _see_others(self, state: TrajectoryState) -> None:
-        """Forget what is remembered of a held trajectory that another process has changed."""
-        if not self._shared or state.position == _UNKNOWN:
-            return
-        if self._journal.changed(state.tenant, state.trajectory, after=state.left):
-            self.forget(state)
-            forget_trajectory(state.trajectory, tenant=state.tenant)
 
     def _follow_others(self) -> None:
         """Let go of label spaces of trajectories that were changed since this was last asked."""

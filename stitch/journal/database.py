@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
-from sqlalchemy import Delete, Table, Update, and_, bindparam, delete, insert
+from sqlalchemy import Delete, Insert, Table, Update, and_, bindparam, delete, insert
 from sqlalchemy.engine import Dialect
 
 from stitch.core.process import ProcessLock
@@ -25,7 +26,7 @@ PAGE = 512
 
 if TYPE_CHECKING:
     Query = Select[Unpack[tuple[Any, ...]]]
-    Statement = Query | Update | Delete | Table
+    Statement = Query | Insert | Update | Delete | Table
     """What is asked; a table for rows that are put into it."""
 
 
@@ -90,8 +91,12 @@ class Session:
 
     def rows(self, statement: Query, **values: Any) -> list[tuple[Any, ...]]:
         """All rows of a query."""
-        found: list[tuple[Any, ...]] = self._run(statement, values).fetchall()
-        return found
+        return self.ask(statement, **values)()
+
+    def ask(self, statement: Query, **values: Any) -> Callable[[], list[tuple[Any, ...]]]:
+        """A query whose rows are fetched later: inside a transaction what is asked before goes to a server at once."""
+        fetched: Callable[[], list[tuple[Any, ...]]] = self._run(statement, values).fetchall
+        return fetched
 
     def row(self, statement: Query, **values: Any) -> tuple[Any, ...] | None:
         """The first row of a query."""
@@ -107,7 +112,7 @@ class Session:
         cursor = self.connection.cursor()
         yield from getattr(cursor, "stream", cursor.execute)(sql)  # psycopg would else hold all of them
 
-    def write(self, statement: Update | Delete | Table, **values: Any) -> None:
+    def write(self, statement: Insert | Update | Delete | Table, **values: Any) -> None:
         """Change rows, or put one into a table."""
         self._run(statement, values)
 
@@ -138,6 +143,16 @@ class Session:
 def _plain(value: Any) -> Any:
     """A parameter as SQLite takes it; see `tables.one_of`."""
     return orjson.dumps(value).decode() if type(value) is list else value
+
+
+@dataclass
+class Turn:
+    """The time in which one process holds a name."""
+
+    changed: bool = False
+    """Whether there was a row of what was asked at its beginning."""
+    left: int = 0
+    """What was asked at its end; 0 before."""
 
 
 class Database(ABC):
@@ -172,9 +187,11 @@ class Database(ABC):
         What is `derived` can be made again from what was written before, and need not have reached the disk.
         """
 
-    def exclusive(self, name: str) -> AbstractContextManager[None]:
-        """Hold a name that one process at a time can hold, where several use the database."""
-        return nullcontext()
+    def exclusive(
+        self, name: str, *, first: Query, values: Mapping[str, Any], last: Query
+    ) -> AbstractContextManager[Turn]:
+        """Hold a name that one process at a time can hold, where several use the database, which is asked then."""
+        return nullcontext(Turn())
 
     @abstractmethod
     def damage(self) -> list[str]:

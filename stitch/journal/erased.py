@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from sqlalchemy import bindparam, delete, select
 
@@ -32,41 +33,49 @@ class ErasedSteps:
 
     def __init__(self, db: Session, tenant: str) -> None:
         self._db, self._tenant = db, tenant
-        self._number, self._key = self._find()
+        self._asked = db.ask(_KEY_OF, number=_JOURNAL)
 
     def known(self, trajectory: str, step: str) -> bool:
         """Whether a step of this name was erased."""
-        if self._number == _JOURNAL:
+        if self.number == _JOURNAL:
             return False
-        return self._db.row(_IS_ERASED, owner=self._number, digest=self._digest(trajectory, step)) is not None
+        return self._db.row(_IS_ERASED, owner=self.number, digest=self._digest(trajectory, step)) is not None
 
     def note(self, trajectory: str, steps: Iterable[str]) -> None:
         """Note that steps are erased."""
         names = list(steps)
-        if names and self._number == _JOURNAL:
+        if names and self.number == _JOURNAL:
             self._begin()
-        self._db.put(erased, [{"owner": self._number, "digest": self._digest(trajectory, step)} for step in names])
+        self._db.put(erased, [{"owner": self.number, "digest": self._digest(trajectory, step)} for step in names])
 
     def forget(self, trajectory: str, step: str) -> None:
         """Forget that a step was erased: it is accepted again."""
-        self._db.write(_FORGET, of=self._number, known=self._digest(trajectory, step))
+        self._db.write(_FORGET, of=self.number, known=self._digest(trajectory, step))
 
     def forget_all(self) -> None:
         """Forget the tenant: its key, and with it what was erased."""
-        if self._number != _JOURNAL:
-            self._db.write(_FORGET_ALL, of=self._number)
-            self._db.write(_FORGET_KEY, of=self._number)
-            self._number, self._key = _JOURNAL, b""
+        if self.number != _JOURNAL:
+            self._db.write(_FORGET_ALL, of=self.number)
+            self._db.write(_FORGET_KEY, of=self.number)
+            self._found = _JOURNAL, b""
 
     def keep_only(self) -> None:
         """Forget what all other tenants erased."""
-        self._db.write(_KEEP_ONLY, of=self._number)
-        self._db.write(_KEEP_KEY, of=self._number)
+        self._db.write(_KEEP_ONLY, of=self.number)
+        self._db.write(_KEEP_KEY, of=self.number)
 
-    def _find(self) -> tuple[int, bytes]:
-        key = self._db.value(_KEY_OF, number=_JOURNAL)
-        found = None if key is None else self._db.row(_FIND, tenant=_digest(key, self._tenant))
-        return (_JOURNAL, b"") if found is None else (found[0], found[1])  # nothing was erased yet
+    @property
+    def number(self) -> int:
+        """The number under which the digests of the tenant are kept; 0 if nothing was erased yet."""
+        return self._found[0]
+
+    @cached_property
+    def _found(self) -> tuple[int, bytes]:
+        return self._find([key for (key,) in self._asked()])
+
+    def _find(self, keys: Sequence[bytes]) -> tuple[int, bytes]:
+        found = self._db.row(_FIND, tenant=_digest(keys[0], self._tenant)) if keys else None
+        return (_JOURNAL, b"") if found is None else (found[0], found[1])
 
     def _begin(self) -> None:
         """Make the key of the tenant, and that of the journal if this is its first erasure."""
@@ -75,10 +84,10 @@ class ErasedSteps:
             key = secrets.token_bytes(_KEY_BYTES)
             self._db.write(erasers, number=_JOURNAL, tenant=b"", key=key)
         self._db.write(erasers, tenant=_digest(key, self._tenant), key=secrets.token_bytes(_KEY_BYTES))
-        self._number, self._key = self._find()
+        self._found = self._find([key])
 
     def _digest(self, trajectory: str, step: str) -> bytes:
-        return _digest(self._key, trajectory, step)
+        return _digest(self._found[1], trajectory, step)
 
 
 def _digest(key: bytes, *names: str) -> bytes:

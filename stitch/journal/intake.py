@@ -144,7 +144,7 @@ class Intake(Part):
 
 def take_seqs(db: Session, count: int) -> int:
     """Set numbers of steps aside that are then given to no others; return the first."""
-    first = _next_seq(db)
+    first = _after_all(db.rows(_NEXT_SEQ))
     db.write(_TAKE_SEQS, seq=first + count)
     return first
 
@@ -164,12 +164,13 @@ class _Appending:
 
     def __init__(self, db: Session, *, tenant: str, trajectory: str, max_chars: int) -> None:
         self._db, self._tenant, self._trajectory, self._max_chars = db, tenant, trajectory, max_chars
-        end = db.row(_END, tenant=tenant, trajectory=trajectory)
-        self._begins = end is None
-        self._number, self._position = (db.value(_NEXT_NUMBER), 0) if end is None else end
-        self._seq = self._first = _next_seq(db)
-        self._known: dict[str, tuple[int, bytes]] = {}
+        end, next_seq = db.ask(_END, tenant=tenant, trajectory=trajectory), db.ask(_NEXT_SEQ)
         self._erased = ErasedSteps(db, tenant)
+        ended = end()
+        self._begins = not ended
+        self._number, self._position = ended[0] if ended else (db.value(_NEXT_NUMBER), 0)
+        self._seq = self._first = _after_all(next_seq())
+        self._known: dict[str, tuple[int, bytes]] = {}
         self._rows: list[dict[str, Any]] = []
         self._redactions: list[dict[str, Any]] = []
 
@@ -262,8 +263,8 @@ class _Appending:
         return name
 
 
-def _next_seq(db: Session) -> int:
-    ((reserved, after_last),) = db.rows(_NEXT_SEQ)
+def _after_all(rows: Sequence[tuple[Any, ...]]) -> int:
+    ((reserved, after_last),) = rows
     return max(int(reserved), int(after_last or 0))
 
 

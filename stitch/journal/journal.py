@@ -13,7 +13,7 @@ from sqlalchemy import bindparam, func, select
 from stitch.core import Change, ChangeKind
 from stitch.errors import InputError, require_extra
 from stitch.journal.copies import settle
-from stitch.journal.database import Database, is_postgres
+from stitch.journal.database import Database, Turn, is_postgres
 from stitch.journal.entries import MAX_STEP_CHARS
 from stitch.journal.intake import Intake
 from stitch.journal.progress import Progress
@@ -102,25 +102,29 @@ class Journal(Intake, Progress, Revising, Reading, Records):
             for number, kind, owner, trajectory, first, last in rows:
                 yield Change(number, ChangeKind(kind), owner, trajectory, range(first, last + 1))
 
-    def changed(self, tenant: str, trajectory: str, *, after: int) -> bool:
-        """Whether something became of a trajectory's steps after a change, beside that some were accepted."""
-        return bool(self._db.rows(_CHANGED, tenant=tenant, trajectory=trajectory, after=after))
-
     def last_change(self) -> int:
         """The number of the last change; 0 if there is none."""
         return int(self._db.value(_LAST_CHANGE))
 
-    def exclusive(self, tenant: str, trajectory: str) -> AbstractContextManager[None]:
-        """Label and store a trajectory while no other process does; one process that has the journal alone is free."""
-        return self._db.exclusive(f"{tenant}\n{trajectory}")
+    def exclusive(self, tenant: str, trajectory: str, *, since: int = 0) -> AbstractContextManager[Turn]:
+        """Label and store a trajectory while no other process does; one process that has the journal alone is free.
 
-    def fenced(self, tenant: str, trajectory: str) -> AbstractContextManager[None]:
+        Gives whether something became of its steps after the change `since`, beside that some were accepted, and at
+        its end the number of the last change.
+        """
+        values = {"tenant": tenant, "trajectory": trajectory, "after": since}
+        return self._db.exclusive(f"{tenant}\n{trajectory}", first=_CHANGED, values=values, last=_LAST_CHANGE)
+
+    def fenced(self, tenant: str, trajectory: str, *, since: int = 0) -> AbstractContextManager[Turn]:
         """Work on a trajectory of a shared journal without holding it: what is written later than others wrote fails.
+
+        Gives the same as `exclusive`.
 
         Raises:
             ConflictError: Somebody else has changed it meanwhile, and nothing was written since.
         """
-        return self._shared().fenced(tenant, trajectory)
+        values = {"tenant": tenant, "trajectory": trajectory, "after": since}
+        return self._shared().fenced(tenant, trajectory, first=_CHANGED, values=values)
 
     @cached_property
     def queue(self) -> WorkQueue:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
-from sqlalchemy import Column, MetaData, Table, Text, bindparam, create_engine, select, update
+from sqlalchemy import Column, MetaData, Table, Text, bindparam, create_engine, event, select, update
 from sqlalchemy.engine import URL, Dialect, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from stitch.errors import ConflictError, JournalError, SettingsError, StoreMismatchError, some_of
 from stitch.journal.copies import copy_rows
-from stitch.journal.database import Cause, Database, Session
+from stitch.journal.database import Cause, Database, Session, Turn
 from stitch.journal.tables import COUNTED, NOT_STORED, VERSION, metadata, next_seq, unfinished
 from stitch.journal.versions import refuse_later
+
+if TYPE_CHECKING:
+    from stitch.journal.database import Query
 
 _AWAY = "start it, or check host, port and network; nothing accepted is lost"
 _CAUSES = (
@@ -43,6 +46,7 @@ _OPTIONS = f"-csearch_path={_SCHEMA} -cidle_in_transaction_session_timeout=5s"
 _PATIENCE = {"connect_timeout": "10", "tcp_user_timeout": "10000", "keepalives_idle": "5", "keepalives_interval": "2"}
 """Of a network that hangs: in seconds, and milliseconds."""
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('stitch journal ' || current_schema()))"
+_LOCK_DERIVED = f"{_LOCK}, set_config('synchronous_commit', 'off', true)"
 _LAST = "SELECT coalesce(max(number), 0) FROM changes"
 _CHANGED = """
     SELECT 1 FROM changes WHERE number > %s AND kind <> 'accepted' AND (trajectory IS NULL OR trajectory =
@@ -66,7 +70,7 @@ class _Fence:
 
     def note_own(self, connection: Any) -> None:
         """Take note that all changes so far are known, or made by this thread."""
-        (self._last,) = connection.execute(_LAST).fetchone()
+        (self.last,) = connection.execute(_LAST).fetchone()
 
     def check(self, connection: Any) -> None:
         """See that nobody else has changed it since.
@@ -74,7 +78,7 @@ class _Fence:
         Raises:
             ConflictError: Somebody has.
         """
-        if connection.execute(_CHANGED, (self._last, *self._names)).fetchone() is not None:
+        if connection.execute(_CHANGED, (self.last, *self._names)).fetchone() is not None:
             raise ConflictError(f"trajectory {self._names[1]!r} was changed by another process meanwhile")
 
 
@@ -99,8 +103,8 @@ class Postgres(Database):
         self._engine = create_engine(
             address.set(drivername="postgresql+psycopg", query=said),
             connect_args={"autocommit": True},
-            pool_pre_ping=True,
         )
+        event.listen(self._engine, "checkout", _refuse_lost)
         _, named = self._engine.dialect.create_connect_args(self._engine.url)
         self.conninfo = make_conninfo(**{name: each for name, each in named.items() if name != "context"})
         """Leads other clients of PostgreSQL to the same schema."""
@@ -168,9 +172,7 @@ class Postgres(Database):
             try:
                 with db.connection.pipeline():
                     db.connection.execute("BEGIN")
-                    if derived:
-                        db.connection.execute("SET LOCAL synchronous_commit = off")
-                    db.connection.execute(_LOCK)
+                    db.connection.execute(_LOCK_DERIVED if derived else _LOCK)
                     if (fence := self._fence) is not None:
                         fence.check(db.connection)
                     yield db
@@ -183,19 +185,25 @@ class Postgres(Database):
                 raise
 
     @contextmanager
-    def exclusive(self, name: str) -> Iterator[None]:
+    def exclusive(self, name: str, *, first: Query, values: Mapping[str, Any], last: Query) -> Iterator[Turn]:
         """Hold a name that one process at a time can hold; it goes with the process."""
         key = "hashtextextended(current_schema() || %s, 0)"
-        with self.errors(), self._connection() as connection:
-            connection.execute(f"SELECT pg_advisory_lock({key})", (name,))
+        with self.session() as db:
+            with db.connection.pipeline():
+                db.connection.execute(f"SELECT pg_advisory_lock({key})", (name,))
+                asked = db.ask(first, **values)
+            turn = Turn(changed=bool(asked()))
             try:
-                yield
+                yield turn
             finally:
                 with suppress(psycopg.Error):  # a connection that is lost holds nothing
-                    connection.execute(f"SELECT pg_advisory_unlock({key})", (name,))
+                    with db.connection.pipeline():
+                        asked = db.ask(last)
+                        db.connection.execute(f"SELECT pg_advisory_unlock({key})", (name,))
+                    ((turn.left,),) = asked()
 
     @contextmanager
-    def fenced(self, tenant: str, trajectory: str) -> Iterator[None]:
+    def fenced(self, tenant: str, trajectory: str, *, first: Query, values: Mapping[str, Any]) -> Iterator[Turn]:
         """Let what this thread writes meanwhile fail once somebody else has changed a trajectory; nobody waits.
 
         Raises:
@@ -203,10 +211,12 @@ class Postgres(Database):
         """
         with self.session() as db:
             self._mine.fence = fence = _Fence(tenant, trajectory, db.connection)
+            turn = Turn(changed=bool(db.rows(first, **values)))
         try:
-            yield
+            yield turn
             with self.session() as db:
                 fence.check(db.connection)
+            turn.left = fence.last
         finally:
             self._mine.fence = None
 
@@ -293,6 +303,15 @@ class Postgres(Database):
         finally:
             self._mine.connection = None
             borrowed.close()
+
+
+def _refuse_lost(connection: Any, *_: Any) -> None:
+    """Let the pool make a connection anew that the server has closed; it is not asked, which would take a round."""
+    try:
+        connection.pgconn.consume_input()  # its last words
+        connection.pgconn.consume_input()  # and its end
+    except psycopg.OperationalError as error:
+        raise DisconnectionError from error
 
 
 def _parsed(url: str) -> URL:

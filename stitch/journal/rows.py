@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import and_, bindparam, select, update
+from sqlalchemy import Text, and_, bindparam, func, insert, select, update
 
 from stitch.core import ChangeKind, Step, StepLabels, StepState
 from stitch.errors import JournalError
@@ -42,11 +42,22 @@ _CONDITIONS = {
 }
 _NARROWED: dict[tuple[Query, tuple[str, ...]], Query] = {}
 _NUMBER = select(trajectories.c.number).where(NAMED)
-_WHOSE = (
-    select(steps.c.seq, trajectories.c.tenant, trajectories.c.number)
+_PLACED = (
+    select(
+        steps.c.seq, trajectories.c.tenant, trajectories.c.number,
+        # the same for numbers of a trajectory that follow each other
+        (steps.c.seq - func.row_number().over(partition_by=trajectories.c.number, order_by=steps.c.seq)).label("run"),
+    )
     .select_from(STEPS)
     .where(one_of(steps.c.seq))
-    .order_by(steps.c.seq)
+    .subquery()
+)  # fmt: skip
+_FIRST, _LAST = func.min(_PLACED.c.seq), func.max(_PLACED.c.seq)
+_NOTE_CHANGES_OF = insert(changes).from_select(
+    [changes.c.kind, changes.c.tenant, changes.c.trajectory, changes.c.first, changes.c.last],
+    select(bindparam("became", type_=Text()), _PLACED.c.tenant, _PLACED.c.number, _FIRST, _LAST)
+    .group_by(_PLACED.c.tenant, _PLACED.c.number, _PLACED.c.run)
+    .order_by(_FIRST),
 )
 _SET_STATE = update(states).where(one_of(states.c.seq))
 
@@ -113,11 +124,7 @@ def note_changes(db: Session, kind: ChangeKind, seqs: Iterable[int], *, tenant: 
 
 def note_changes_of(db: Session, kind: ChangeKind, seqs: Sequence[int]) -> None:
     """As `note_changes`, of steps of any trajectories."""
-    groups: dict[tuple[str, int], list[int]] = {}
-    for seq, tenant, number in db.rows(_WHOSE, given=list(seqs)):
-        groups.setdefault((tenant, number), []).append(seq)
-    for (tenant, number), group in groups.items():
-        note_changes(db, kind, group, tenant=tenant, number=number)
+    db.write(_NOTE_CHANGES_OF, given=list(seqs), became=kind.value)
 
 
 def set_state(db: Session, seqs: Sequence[int], state: StepState, reason: str = "") -> None:

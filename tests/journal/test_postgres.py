@@ -106,7 +106,7 @@ def test_a_server_that_comes_back_is_used_again(url: str) -> None:
     journal = Journal(f"{url}&application_name=lost")
     append(journal, say("one"))
     with psycopg.connect(url, autocommit=True) as other:
-        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lost'")
+        other.execute("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'lost'")
     append(journal, say("two"))
     assert journal.counts().accepted == 2
     journal.close()

@@ -6,10 +6,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from sqlalchemy import event
+from sqlalchemy.pool import Pool
 
 from doubles.postgres import MakeUrl
 from doubles.qdrant import LoopbackQdrant
@@ -58,6 +62,25 @@ def say(content: str, name: str) -> Step:
 
 def found(memory: Memory) -> str:
     return "\n".join(hit.snippet.text for hit in memory.search("What does the inn cost a night?").hits)
+
+
+def test_an_add_waits_for_the_database_seven_times(open_shared, tmp_path: Path) -> None:
+    def trace(connection: Any, _: object) -> None:
+        connection.pgconn.trace(log.fileno())
+        connection.pgconn.set_trace_flags(psycopg.pq.Trace.SUPPRESS_TIMESTAMPS)
+
+    event.listen(Pool, "connect", trace)
+    try:
+        with (tmp_path / "trace").open("wb") as log, open_shared() as memory:
+            for number in range(12):  # statements are prepared by then
+                memory.add(f"The inn in town {number} costs {number} euros.", trajectory="t")
+            start = (tmp_path / "trace").stat().st_size
+            memory.add("The inn in Porto costs 80 euros.", trajectory="t")
+            lines = (tmp_path / "trace").read_bytes()[start:].decode().splitlines()
+    finally:
+        event.remove(Pool, "connect", trace)
+    sides = [side for side, _ in groupby(line[0] for line in lines)]
+    assert sides.count("B") == 7, "an answer of the server, which nothing went on without"
 
 
 def test_what_processes_add_to_the_same_trajectories_is_there_once_and_found(

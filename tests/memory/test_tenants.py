@@ -206,7 +206,7 @@ def rows_of_others(folder: Path, tenant: str) -> dict[str, list[Any]]:
         known = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         known -= {"purges", "projections", "next_seq", "sqlite_sequence"}
         session = Session(db, Compiled(sqlite_dialect()))
-        own = ErasedSteps(session, tenant)._number  # the tables do not say whose rows they hold
+        own = ErasedSteps(session, tenant).number  # the tables do not say whose rows they hold
         erased = {"erased": f"owner <> {own}", "erasers": f"number NOT IN (0, {own})"}
         assert known == {*rows, *erased}, "a new table has to be compared, too"
         found = {table: db.execute(query, (tenant,)).fetchall() for table, query in rows.items()}
