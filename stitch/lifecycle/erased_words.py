@@ -67,22 +67,26 @@ class ErasedWords:
         kept = " ".join(word for word in scope.split() if not self.said_in(word))
         return kept if _RUN.search(kept) else NO_SCOPE
 
-    def marks_in(self, text: str) -> set[str]:
-        """Parts of a text, in small letters, in each of which an erased word or quote is found."""
-        found = {word for word in split_names(text) if self.has(word)}
-        found.update(max(words, key=len) for words in self._sequences.intersection(_sequences(text)))
-        return found.union(fold(quote.decode(errors="ignore")) for quote in self._quotes)
+    def marks_in(self, text: str) -> set[tuple[str, ...]]:
+        """Parts, in small letters, that stand together in whatever part of a text has an erased word or quote."""
+        found = {(word,) for word in split_names(text) if self.has(word)}
+        return found.union(
+            self._sequences.intersection(_sequences(text)),
+            ((fold(quote.decode(errors="ignore")),) for quote in self._quotes),
+        )
 
 
 def cleaned(labeled: Iterable[Encoded], *, erased: ErasedWords, ids: Iterable[str]) -> list[tuple[int, bytes]]:
     """Labels without what they have from erased steps, by the numbers of those that had something."""
     told = [(each.number, each.labels, _unescaped(each.labels)) for each in labeled if each.labels]
     marks = erased.marks_in(_SEAM.join(text for *_, text in told))
+    rarest = {max(parts, key=len) for parts in marks}
     antecedents = {f'"antecedent":{orjson.dumps(name).decode()}'.encode() for name in ids}
     gone, changed = frozenset(ids), []
     for number, encoded, text in told:
         folded = fold(text)
-        if any(map(folded.__contains__, marks)) or any(map(encoded.__contains__, antecedents)):
+        marked = any(map(folded.__contains__, rarest)) and any(all(map(folded.__contains__, each)) for each in marks)
+        if marked or any(map(encoded.__contains__, antecedents)):
             labels = StepLabels.model_validate_json(encoded)
             made = _without(labels, erased, gone)
             if made != labels:

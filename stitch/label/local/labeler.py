@@ -97,12 +97,8 @@ class LocalLabelSession:
 
     def _take(self, reading: Reading, vector: NDArray[np.float32], *, known: StepLabels | None) -> StepLabels:
         """Label a step, or take in the labels that it has."""
-        kinds = kinds_of(reading)
-        events = acts_by_structure(reading, deed=self._deed)
+        events = self._acts(reading, vector) if known is None else []
         is_setup = reading.kind == INSTRUCTIONS if known is None or known.made_by == NAME else False
-        if not events:
-            cues = cues_of(reading, self._scopes.turn_cues(reading))
-            events = [act for act, _ in acts_in_words(cues, vector)]
         if is_setup:
             self._scopes.instruct(reading)
             scope_name = SETUP_SCOPE
@@ -115,6 +111,7 @@ class LocalLabelSession:
             self._deed = next(iter(deeds_of(reading.calls)), "")
         context = self._context.lend(reading.step)
         if known is None:
+            kinds = kinds_of(reading)
             known = StepLabels(
                 intent=ContextualIntent(scope=scope_name, event_types=tuple(events), entity_types=kinds.types),
                 made_by=NAME,
@@ -127,19 +124,24 @@ class LocalLabelSession:
         self._steps += 1
         return known
 
+    def _acts(self, reading: Reading, vector: NDArray[np.float32]) -> list[str]:
+        """The event types of a step: those that its form tells, else those of its words."""
+        if events := acts_by_structure(reading, deed=self._deed):
+            return events
+        cues = cues_of(reading, self._scopes.turn_cues(reading))
+        return [act for act, _ in acts_in_words(cues, vector)]
+
     def _place(self, reading: Reading, vector: NDArray[np.float32], *, known: StepLabels | None) -> tuple[str, bool]:
         """Put a step into its scope, that of its labels if they are known; the scope's name, and whether it is new."""
         given = clean_label(known.intent.scope or "") if known is not None else ""
         by_others = bool(given) and known is not None and known.made_by != NAME
-        chosen = None if by_others else self._scopes.choose(reading, vector)
-        if given and (by_others or chosen is None or self._names.of(chosen.number) != given):
-            chosen = self._scope_called(given, by_others=by_others)
+        chosen = self._scope_called(given, by_others=by_others) if given else self._scopes.choose(reading, vector)
         scope = self._scopes.assign(reading, vector, chosen)
         scope.given = scope.given or by_others
         if chosen is None:
             self._names.open(reading, scope.gist, called=given, given=by_others)
         else:
-            self._names.extend(reading, scope.number)
+            self._names.extend(reading, scope.number, steps=scope.steps)
             if by_others:
                 self._names.give(scope.number)
         name = given or self._names.of(scope.number)

@@ -120,8 +120,11 @@ class ScopeNames:
             self._taken[scope.name.lower()] = number
         self._taken.setdefault(scope.name.lower(), number)
 
-    def extend(self, reading: Reading, number: int, *, times: float = 1.0) -> None:
-        """Take in that a step belongs to a scope: its words, and the candidates that stand in it."""
+    def extend(self, reading: Reading, number: int, *, steps: int = 1, times: float = 1.0) -> None:
+        """Take in that a step belongs to a scope: its words, and the candidates that stand in it.
+
+        Of a scope with more `steps` than any at which its name is looked at, candidates are of no use any more.
+        """
         if reading.kind in (NOTICE, INSTRUCTIONS):
             return
         scope, said = self._scopes[number], self._said
@@ -130,7 +133,7 @@ class ScopeNames:
             scope.counts[word] = scope.counts.get(word, 0.0) + times
             said[word] = said.get(word, 0.0) + times
             self._total += times
-        for candidate, counts in _candidates(reading).items():
+        for candidate, counts in _candidates(reading).items() if steps <= _LOOKS_AT[-1] else ():
             if candidate not in scope.candidates:
                 parts = (each.lower() for each in _WORD.findall(candidate))
                 carry = dict.fromkeys(stem_in(each, reading.language) for each in carrying(parts, reading.language))

@@ -285,7 +285,10 @@ class ScopeTracker:
         past.left = past.current if past.current != scope.number else None
         past.switches += past.left is not None
         past.current = past.spoke[reading.role] = scope.number
-        past.recent = [*(number for number in past.recent if number != scope.number), scope.number]
+        if past.recent[-1:] != [scope.number]:
+            if scope.number in past.recent:
+                past.recent.remove(scope.number)
+            past.recent.append(scope.number)
         past.instructed = False
         if reading.kind == WORDS and reading.role not in past.voices:
             past.voices.append(reading.role)
