@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import webbrowser
 from typing import TYPE_CHECKING
 
@@ -40,8 +41,8 @@ def command(*, memory: str | None, tenant: str | None, config: str | None, port:
 
     def say() -> None:
         click.echo(f"{url}/ shows the memory; Ctrl-C ends it", err=True)
-        if browser and not webbrowser.open(f"{url}/"):
-            click.echo("stitch: no browser was found; open the address above in one", err=True)
+        if browser:  # one that is begun in the terminal returns when it ends
+            threading.Thread(target=_show, args=(f"{url}/",), daemon=True).start()
 
     try:
         with _opened(memory, config=config, feed=feed) as tenants:
@@ -52,6 +53,11 @@ def command(*, memory: str | None, tenant: str | None, config: str | None, port:
                 app.state.served.threads.close()
     finally:
         listening.close()
+
+
+def _show(url: str) -> None:
+    if not webbrowser.open(url):
+        click.echo("stitch: no browser was found; open the address above in one", err=True)
 
 
 def _opened(memory: str | None, *, config: str | None, feed: EventFeed) -> Tenants:
