@@ -25,7 +25,7 @@ K = 10
 
 def first(memory: Memory, question: str, *, named: bool) -> list[str]:
     """The first steps of the trip, by a search of it alone or of all."""
-    found = memory.search(question, k=K if named else 1_000, trajectory="trip" if named else None)
+    found = memory.search(question, k=K if named else 1_000, trajectory="trip" if named else None, min_relevance=0.0)
     return [hit.snippet.step for hit in found if hit.snippet.trajectory == "trip"][:K]
 
 
