@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "trees": ("stitch.bench.trees.suite:command", "Path queries on trees, and requests in words."),
     "perf": ("stitch.bench.perf:command", "Speed and size."),
     "stream": ("stitch.bench.stream:command", "Accepting, searching meanwhile, and growing."),
+    "cluster": ("stitch.bench.cluster:command", "A memory that workers label."),
     "model": ("stitch.bench.model:command", "What labeling with a model costs, without a model."),
     "report": ("stitch.bench.report:command", "One HTML page of finished runs."),
     "results": ("stitch.bench.results:command", "Markdown tables of finished runs."),
