@@ -84,7 +84,8 @@ class Looked:
     def __init__(self, browser, client, *, size="wide", scheme="light"):
         width, height = SIZES[size]
         self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-        self.page, self.client, self.errors = self.context.new_page(), client, []
+        self.page, self.client = self.context.new_page(), client
+        self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
         self.page.on("request", self._refuse_others)
