@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def test_without_a_worker_steps_wait_and_who_waits_for_them_is_told(
 
 
 def test_a_worker_ends_when_it_is_told_to_and_another_one_goes_on(
-    open_shared: Callable[..., Memory], start_worker: Callable[..., object]
+    open_shared: Callable[..., Memory], start_worker: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     first = start_worker()
     with open_shared() as memory:
