@@ -63,7 +63,7 @@ FILES = {"chat": "openai", "openai_agents": "agents", "google_adk": "google.adk"
 
 
 def test_every_file_of_examples_is_tried() -> None:
-    elsewhere = {"__init__", "optimize_with_dspy"}  # the second: tests/pipelines/test_dspy_script.py
+    elsewhere = {"__init__", "optimize_with_dspy", "cluster"}  # tests/pipelines/test_dspy_script.py, tests/cluster
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {*FILES, *elsewhere}
 
 
