@@ -34,6 +34,7 @@ def test_a_memory_that_is_well(tmp_path: Path) -> None:
 
 
 def test_a_setting_a_server_and_a_model_that_are_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STITCH_MODEL_RETRIES", "0")
     result, checks = told("--memory", "http://127.0.0.1:1", "--model", "small", "--base-url", "http://127.0.0.1:1/v1")
     assert result.exit_code == 1
     assert (checks["store"]["ok"], checks["model"]["ok"]) == (False, False)

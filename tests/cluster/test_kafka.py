@@ -84,6 +84,7 @@ def test_messages_are_stored_in_order_by_trajectory_and_poison_is_rejected_with_
         assert [entry.step.content for entry in memory.steps("agents")] == ["Hello."]
 
 
+@pytest.mark.slow  # ten seconds of waiting for the consumer group; the order of messages and poison stay
 def test_what_is_read_again_after_a_kill_is_there_once_and_committed(
     producer: Any, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

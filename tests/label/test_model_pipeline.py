@@ -209,7 +209,7 @@ def test_every_step_is_stored_once_whatever_the_provider_does(tmp_path: Path, fa
         assert_stored_once(memory, 24)
 
 
-@pytest.mark.parametrize(("stepwise", "number"), [(False, 60), (True, 24)])
+@pytest.mark.parametrize(("stepwise", "number"), [(False, 60), pytest.param(True, 24, marks=pytest.mark.slow)])
 def test_every_step_is_stored_once_in_a_storm_of_all_faults(tmp_path: Path, stepwise: bool, number: int) -> None:
     def storm() -> Iterator[Reply | Silence | None]:
         for fault in FAULTS.values():
