@@ -74,7 +74,7 @@ def _run(folder: Path) -> None:
     from stitch.assemble import open_memory
 
     samples = (sample("trip"), sample("bugs"))
-    with open_memory(folder / "demo.memory") as memory:
+    with open_memory(folder / "demo.memory", labels="local", filter="local") as memory:  # whatever model is set
         places = _show(memory, samples, folder=folder)
         _show_counts(places)
         _show_question(memory, samples, places)

@@ -97,16 +97,6 @@ class KafkaTopic:
         except KafkaException as error:
             _log.warning("what was read of topic %r will be read again: %s", self.name, _said(error))
 
-    def lag(self) -> int:
-        """The number of messages behind the last one that was read, in the partitions that this member has."""
-        from confluent_kafka import TopicPartition
-
-        behind = 0
-        for partition, offset in self._offsets.items():
-            _, end = self._consumer.get_watermark_offsets(TopicPartition(self.name, partition), cached=True)
-            behind += max(0, end - offset)
-        return behind
-
     def close(self) -> None:
         """Leave the group."""
         self._consumer.close()

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from stitch import open_memory
 from stitch.bench.demo import command
+from stitch.bench.model import provider_by_rules
 from stitch.bench.samples import Sample
 from stitch.bench.samples import sample as sample_named
 from stitch.cli.examples import command as examples
@@ -78,3 +79,15 @@ def test_the_demo_streams_draws_asks_and_says_what_to_try(tmp_path):
     for said in ("porto, 9 nodes", "O Gaveto (1.00)", "edited: a cheaper Sunday", "> Stop 'Crystal Palace Gardens'"):
         assert said in done.output
     assert (tmp_path / "kept" / "trip.jsonl").is_file()
+
+
+def test_with_a_model_set_the_demo_shows_its_labels_too_and_the_first_part_asks_none(tmp_path, monkeypatch):
+    with provider_by_rules() as url:
+        alone = CliRunner().invoke(command, [], catch_exceptions=False).output
+        monkeypatch.setenv("STITCH_MODEL", "rules")
+        monkeypatch.setenv("STITCH_BASE_URL", url)
+        both = CliRunner().invoke(command, [], catch_exceptions=False).output
+    counts = [line for line in both.splitlines() if line.startswith("Right step")]
+    assert counts[:3] == [line for line in alone.splitlines() if line.startswith("Right step")]
+    assert len(counts) == 6
+    assert "The same with labels of rules" in both
