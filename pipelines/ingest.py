@@ -185,10 +185,11 @@ def _tell_vectors(steps: int) -> None:
 def _outcome(report: IngestReport, *, files: int) -> str:
     """The outcome of all steps, in one line."""
     source = f" from {files} files" if files > 1 else ""
+    known = f"; {report.repeated} were known before" if report.repeated else ""
     waiting = f", {report.waiting} wait for the store" if report.waiting else ""
     return (
         f"{counted(steps=report.steps, trajectories=report.trajectories)}{source} in {report.seconds:.1f} s:"
-        f" {report.stored} stored, {report.failed} failed, {report.rejected} rejected{waiting}"
+        f" {report.stored} stored, {report.failed} failed, {report.rejected} rejected{waiting}{known}"
     )
 
 
