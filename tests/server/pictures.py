@@ -1,16 +1,15 @@
-"""Makes the pictures of the page for the read-me: `python tests/server/pictures.py`, with Chromium and Pillow.
+"""Makes the pictures of the page for the read-me: `PYTHONPATH=tests python tests/server/pictures.py`, with Chromium.
 
 Two views of the samples' memory, each in light and dark, into docs/images.
 """
 
 from __future__ import annotations
 
-import io
+import base64
 import shutil
 import tempfile
 from pathlib import Path
 
-from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from doubles.serving import running
@@ -38,8 +37,9 @@ def main() -> None:
                 page.goto(f"{client.url}/{address}")
                 page.wait_for_selector(".lit-note .rank, .hit")
                 page.wait_for_timeout(1_500)
-                picture = Image.open(io.BytesIO(page.screenshot()))
-                picture.save(FOLDER / f"{name}-{scheme}.webp", quality=90, method=6)
+                protocol = page.context.new_cdp_session(page)
+                taken = protocol.send("Page.captureScreenshot", {"format": "webp", "quality": 90})
+                (FOLDER / f"{name}-{scheme}.webp").write_bytes(base64.b64decode(taken["data"]))
                 page.close()
 
 
