@@ -1,4 +1,4 @@
-"""Which hits lack a vector yet: where vectors follow, words and labels alone speak for a step until then."""
+"""Hits without a vector yet: where vectors follow, words and labels alone speak for a step until then."""
 
 from __future__ import annotations
 

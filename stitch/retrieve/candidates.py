@@ -117,13 +117,13 @@ class Pool:
 
     @cached_property
     def roles(self) -> list[frozenset[str]]:
-        """Who speaks in each trajectory."""
+        """The roles that speak in each trajectory."""
         roles = [one.role for one in self.snippets]
         return [frozenset(roles[own]) for own in self.trajectories]
 
     @cached_property
     def strengths(self) -> Column:
-        """How much of what steps are about stands around and not in them, from 0 to 1; one number a trajectory.
+        """Strength of context hints for each trajectory, from 0 to 1: how far its steps lean on their neighbors.
 
         It is told by the length of most: hints count less where steps are long, and are not read where they count less
         than the least.
@@ -135,7 +135,7 @@ class Pool:
 
     @cached_property
     def kinds(self) -> list[Kind]:
-        """What each is; what a user says right after a call that no tool answered is its result."""
+        """The kind of each snippet; what a user says right after a call that no tool answered is its result."""
         kinds = [kind_of(one) for one in self.snippets]
         for place, kind in enumerate(kinds):
             if kind is Kind.USER and self.follows(place) and kinds[place - 1] is Kind.CALL:
@@ -208,7 +208,7 @@ class Similarity:
         count: DensityCount = DensityCount.VALUES,
         k: int | None = None,
     ) -> DensityQuery:
-        """What to ask a store for; without labels, similarity alone decides.
+        """Build the store query of a request; without labels, similarity alone decides.
 
         Args:
             request: The question.

@@ -53,7 +53,7 @@ _PHRASES = {
 
 
 def phrase(part: str) -> str:
-    """What a part of a score says; its name with blanks if it is no part of ours."""
+    """Phrase for a part of a score; its name with blanks if it is no part of ours."""
     return _PHRASES.get(part, part.replace("_", " "))
 
 
@@ -75,7 +75,7 @@ class FilterChange(NamedTuple):
 
 
 class WhyNot(NamedTuple):
-    """Where a step stands in a ranking, and why."""
+    """The rank of a step and the reason for it."""
 
     hit: ScoredSnippet
     rank: int
@@ -165,7 +165,7 @@ def explain_rank(
 
 
 class _Rival(NamedTuple):
-    """What decides against other snippets, in this order, if the filter changes."""
+    """The scores of another snippet that decide, in this order, if the filter changes."""
 
     above: tuple[float, ...]
     """The sums of the tiers above density."""
@@ -176,7 +176,7 @@ class _Rival(NamedTuple):
 
 
 def _around_density(hit: ScoredSnippet, rule: RankingRule) -> tuple[tuple[float, ...], float, tuple[float, ...]]:
-    """What decides before density, together with it, and after it; a rule without density is below a tier of it."""
+    """Split tier totals into those before density, beside it and after it; without density, it is a tier above."""
     totals = rule.totals(hit.parts)
     for place, names in enumerate((*rule.tiers, rule.summed)):
         if DENSITY in names:
@@ -191,7 +191,7 @@ def _rivals(
     vocabulary: LabelVocabulary,
     rule: RankingRule,
 ) -> dict[_Rival, tuple[int, int]]:
-    """How many other snippets there are of each kind, and how many of them win if all before density is equal."""
+    """Count the other snippets by rival scores, and those that win if all before density is equal."""
     rivals: dict[_Rival, tuple[int, int]] = defaultdict(lambda: (0, 0))
 
     def after(other: ScoredSnippet) -> tuple[tuple[float, ...], str, int, str]:

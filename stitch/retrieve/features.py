@@ -51,7 +51,7 @@ def _beside_best(scores: Sequence[float], *, least: float) -> Column | None:
 
 
 def beside(pool: Pool) -> Column | None:
-    """How much more alike the step before or after is: an answer repeats little of its question."""
+    """Lead in similarity of the step before or after: an answer repeats little of its question."""
     column, similarities = np.zeros(len(pool.candidates)), pool.similarities
     together = [
         pool.follows(place) and one.session == pool.snippets[place - 1].session

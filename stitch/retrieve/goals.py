@@ -56,7 +56,7 @@ def goal(pool: Pool) -> Column | None:
 
 
 def _worth_of_goals(pool: Pool) -> dict[tuple[int, str], float]:
-    """How much each goal of a run is the one asked about, by trajectory and name; nothing where a task is given."""
+    """Score each goal of a run as the one asked about, by trajectory and name; empty where a task is given."""
     goals = {} if pool.of_runs.task else _goals_of_runs(pool)
     alike = {own: float(np.sort(pool.similarities[places])[-_BEST_STEPS:].mean()) for own, places in goals.items()}
     best = max(alike.values(), default=0.0)
@@ -141,7 +141,7 @@ def _openings(pool: Pool) -> frozenset[int]:
 
 
 def _worth_of_step(pool: Pool, place: int, *, opened: frozenset[int]) -> float:
-    """What it counts to explain, to have failed, or to have changed something, where that is asked for."""
+    """Bonus of a step that explains, failed or changed something, where that is asked for."""
     one, read, told = pool.snippets[place], pool.of_runs, 0.0
     if read.cause and (pool.kinds[place] is Kind.USER or "explain" in one.intent.event_types):
         told += 0.4
@@ -160,7 +160,7 @@ def _call_of(pool: Pool, place: int) -> int | None:
 
 
 def late(pool: Pool) -> Column | None:
-    """How late in its scope it stands, where the last is asked for, or how early; in long runs the end tells more.
+    """Recency of a step in its scope, where the last or first is asked for; in long runs the end tells more.
 
     Of a question of how things stand ("Where do I work?"), how late a user said it among what is about as near.
     """
@@ -194,7 +194,7 @@ def _places_in_scopes(pool: Pool) -> Column:
 
 
 def _latest(pool: Pool, own: slice) -> Column:
-    """What somebody says of themselves holds until they say it otherwise; where words cannot tell, the newest does."""
+    """Recency of what users say of themselves: it holds until they say otherwise, and the newest is true."""
     similarities = pool.similarities[own]
     column, least = np.zeros(len(similarities)), _NEARLY * similarities.max()
     near = [
@@ -207,7 +207,7 @@ def _latest(pool: Pool, own: slice) -> Column:
 
 
 def _newest(pool: Pool) -> Column:
-    """How late the goal of a step began, among those with the identifiers of which the question asks how they stand."""
+    """Recency of the goals that have the identifiers whose state is asked for."""
     column = np.zeros(len(pool.candidates))
     named: dict[int, list[list[int]]] = {}
     for (own, _), places in _goals_of_runs(pool).items():

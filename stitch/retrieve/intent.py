@@ -191,7 +191,7 @@ class IntentRetriever:
         return self._pool(asked, k=request.depth)[1]
 
     def _near(self, asked: _Asked) -> Near:
-        """What gives the steps around others, of those that the request sees."""
+        """The neighbor lookup of the store, limited to what the request sees."""
         query = DensityQuery(
             tenant=asked.request.tenant,
             trajectory=asked.request.trajectory,
@@ -331,7 +331,7 @@ class IntentRetriever:
         )
 
     def _query(self, asked: _Asked) -> DensityQuery:
-        """What the store is asked; what a question asks for counts once more beside the clause that says where."""
+        """Build the store query; what a question asks for counts once more beside the clause that says where."""
         where = not asked.rule.is_strict or asked.selection.intent_filter.scopes
         part = asked.question.asked if where and not asked.selection.remainder else ""
         text, share = asked.selection.remainder or asked.request.query, ASKED_SHARE
@@ -353,7 +353,7 @@ class IntentRetriever:
         return made
 
     def _hidden(self, asked: _Asked) -> int:
-        """How many candidates may be instructions that were not asked for."""
+        """Count the candidates that may be instructions that were not asked for."""
         setup = Label(LabelKind.SCOPE, SETUP_SCOPE)
         if asked.request.include_setup or setup in asked.labels:
             return 0

@@ -1,4 +1,4 @@
-"""What a step of an agent's run is: a call, a result, words; whether it changed something, and whether it failed.
+"""Kinds of steps of an agent's run: calls, results, words; whether one changed something, and whether it failed.
 
 Labels tell it where they are there: event types of calls and of results. Fields and words stand in for them.
 """
@@ -49,7 +49,7 @@ _FAILED = re.compile(
 
 
 class Kind(Enum):
-    """What a step of a run is."""
+    """The kind of a step of a run."""
 
     SETUP = "setup"
     """What the run is given before its task: a system prompt."""
@@ -61,7 +61,7 @@ class Kind(Enum):
 
 
 def kind_of(snippet: MemorySnippet) -> Kind:
-    """What a step of a run is, by itself."""
+    """Classify a step of a run by itself, without its neighbors."""
     events = snippet.intent.event_types
     if snippet.origin is Origin.TOOL:
         return Kind.RESULT

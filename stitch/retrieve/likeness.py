@@ -1,4 +1,4 @@
-"""How alike a few vectors are, each with each."""
+"""Pairwise cosine similarity of a few vectors."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _MOST_SCOPES = 12
 
 
 class _Known(NamedTuple):
-    """What is known of an inventory."""
+    """An inventory prepared for matching."""
 
     inventory: LabelInventory
     names: Mapping[str, list[tuple[tuple[str, ...], str]]]

@@ -33,7 +33,7 @@ _ENOUGH = 20.0
 
 
 def near(pool: Pool) -> Column | None:
-    """How near it stands, in a talk, to what the question says of where to look.
+    """Proximity of a step, in a talk, to the clues of the question that say where to look.
 
     It counts less where no step stands at half of that: words that agree by chance do so one by one.
     """
@@ -72,7 +72,7 @@ def _nearness(pool: Pool, places: NDArray[np.int64], clues: Sequence[tuple[float
 def _clues(
     snippets: Sequence[MemorySnippet], question: Question, speakers: frozenset[str]
 ) -> Iterator[tuple[float, NDArray[np.bool_]]]:
-    """What the question says of where to look, each with what one that all say weighs, and which snippets say it."""
+    """Clues of the question about where to look: the weight of each, and the snippets that say it."""
     left = f" {' '.join(words(question.clues))} ".replace("'s ", " ")
     named = {stem(word) for word in speakers.intersection(left.split())}
     for moment in question.moments:
@@ -96,7 +96,7 @@ def _told(weight: float, says: Sequence[bool]) -> Iterator[tuple[float, NDArray[
 
 
 def _faded(pool: Pool, places: NDArray[np.int64], somewhere: NDArray[np.int64]) -> Column:
-    """What of a clue is left at each of these candidates, by those among them that say one; 0 in other talks."""
+    """The decayed weight of a clue at each candidate, by those among them that say one; 0 in other talks."""
     owners, positions = pool.owners[places], pool.positions[places]
     one, column = np.nonzero(owners[:, None] == owners[somewhere])
     steps = np.abs(positions[one] - positions[somewhere[column]])

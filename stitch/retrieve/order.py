@@ -90,7 +90,7 @@ def _weighted_parts(pool: Pool, weights: Mapping[str, float]) -> dict[str, Colum
 
 
 def _clock(pool: Pool) -> Column:
-    """How late a candidate happened among those of its density; how early, where the first is asked for."""
+    """Gain by time among candidates of equal density: latest first, or earliest where the first is asked for."""
     in_time = sorted(range(len(pool.candidates)), key=lambda place: (day_of(pool.snippets[place].happened) or 0, place))
     gains = np.zeros(len(pool.candidates))
     for density in np.unique(pool.densities):

@@ -21,7 +21,7 @@ _MAX_FORM_CHARS = 2_000
 
 
 class QuestionForm(str, Enum):
-    """What kind of answer is asked for."""
+    """The kind of answer a question asks for."""
 
     FACTS = "facts"
     ORDER = "an order"

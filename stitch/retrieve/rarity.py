@@ -39,7 +39,7 @@ def rare_words_first(text: str, *, embedder: SummingEmbedder, count: CountWords)
 
 
 def weights(said: Sequence[str], *, count: CountWords) -> list[float]:
-    """What each of these words weighs: ln(1 + (N - n + .5) / (n + .5)) to the power .3, n of N snippets having it."""
+    """Weigh words by rarity: ln(1 + (N - n + .5) / (n + .5)) to the power .3, n of N snippets having the word."""
     indices = [index_of(stem(word)) for word in said]
     counts = count(indices)
     rarities = _rarities(counts.carrying, snippets=counts.snippets)

@@ -62,7 +62,7 @@ MEANT: Weights = {
 
 
 class Relevance(NamedTuple):
-    """How likely it is that hits bear on a question."""
+    """The probability that hits bear on a question."""
 
     result: float
     """That anything in the memory does, from 0 to 1."""
@@ -72,7 +72,7 @@ class Relevance(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What tells whether hits bear on a question.
+    """Evidence for whether hits bear on a question.
 
     Attributes:
         similarities: Of each hit, in their order.
@@ -125,7 +125,7 @@ def evidence_of(
     near: float,
     names: Collection[int] = (),
 ) -> Evidence:
-    """What tells whether hits bear on a question, which has these words and names, by their indices."""
+    """Gather the evidence on whether hits bear on a question, which has these words and names, by their indices."""
     rarity = {word: _rarity(counts.carrying.get(word, 0), counts.snippets) for word in words}
     whole = math.fsum(rarity.values())
     said = [frozenset(rarity.keys() & counts.carried.get(hit.snippet.id, frozenset())) for hit in hits]
@@ -159,7 +159,7 @@ def _rarity(carrying: int, snippets: int) -> float:
 
 
 def relevance(evidence: Evidence, *, answered: Weights = ANSWERED, meant: Weights = MEANT) -> Relevance:
-    """How likely it is that hits bear on a question."""
+    """Estimate the probability that hits bear on a question."""
     if not evidence.similarities:
         return Relevance(0.0, ())
     anything = chance(evidence.question_features, answered)
@@ -170,7 +170,7 @@ def relevance(evidence: Evidence, *, answered: Weights = ANSWERED, meant: Weight
 
 
 def chance(features: Mapping[str, float], weights: Weights) -> float:
-    """What a logistic model says of some numbers, from 0 to 1."""
+    """The probability by a logistic model, from 0 to 1."""
     return 1.0 / (1.0 + math.exp(-math.fsum(weights.get(name, 0.0) * value for name, value in features.items())))
 
 
@@ -213,7 +213,7 @@ class RelevanceEstimator:
         return not (chosen or standing or question.spans) and words > 1 + abs(question.order)
 
     def evidence(self, request: SearchRequest, hits: Sequence[ScoredSnippet]) -> Evidence:
-        """What tells whether hits, best first, bear on a question."""
+        """Gather the evidence on whether hits, best first, bear on a question."""
         said = {index_of(each) for each in content_stems(request.query)}
         names = {index_of(stem(name)) for name in names_in(request.query)}
         ids = [hit.snippet.id for hit in hits]

@@ -1,4 +1,4 @@
-"""What a question asks of an agent's runs: for which kind of step, of which of several goals.
+"""Questions about an agent's runs: the kind of step asked for, and of which goal.
 
 Closed lists of English words and forms; nothing here knows a tool, a file or a trade.
 """
@@ -53,7 +53,7 @@ IDENTIFIER = re.compile(
 
 @dataclass(frozen=True)
 class RunQuestion:
-    """What a question asks of runs."""
+    """A question about runs, as it was read."""
 
     identifiers: tuple[str, ...]
     """Identifiers it names, in lower case."""

@@ -45,7 +45,7 @@ _CUES = tuple(
 
 
 def cues_of(reading: Reading, turn_cues: Sequence[float]) -> list[float]:
-    """What beside the words tells what somebody does: forms of sentences, who speaks, what was asked before."""
+    """Cues of an act beside the words: forms of sentences, who speaks, what was asked before."""
     said = reading.lowered.rstrip()
     first = reading.forms[0] if reading.forms else SentenceForm.STATEMENT
     return [

@@ -147,7 +147,7 @@ def _arguments(written: str) -> Mapping[str, Any]:
 
 
 def deeds_of(calls: Iterable[MadeCall]) -> list[str]:
-    """What calls do, at most two things in their order; nothing where nothing tells."""
+    """Actions of calls, at most two in their order; empty where nothing tells."""
     return list(dict.fromkeys(deed for call in calls for deed in _deeds(call)))[:MOST_DEEDS]
 
 
@@ -170,7 +170,7 @@ def _texts(arguments: Mapping[str, Any], keys: Iterable[str]) -> Iterator[str]:
 
 @text_cache(maxsize=2_048)
 def deed_of_name(name: str) -> str:
-    """What the name of a tool says it does: that of its first telling word; empty if none tells."""
+    """The action that the name of a tool says, by its first telling word; empty if none tells."""
     parts = list(map(stem, in_words(name).split()))
     strong = [part for part in parts if part in _STRONG]
     plain = [_STRONG[part] for part in strong if part not in _THINGS]
@@ -182,7 +182,7 @@ def deed_of_name(name: str) -> str:
 
 
 def deeds_of_script(text: str) -> list[str]:
-    """What a command of a shell or a query does; nothing if it is neither."""
+    """Actions of a shell command or a query; empty if the text is neither."""
     if (query := _SQL.match(text)) is not None:
         return [_SQL_DEED[query["verb"].lower()]]
     if _SUBMITS.search(text[:400]):
@@ -194,7 +194,7 @@ def deeds_of_script(text: str) -> list[str]:
 
 
 def _deed_of_command(command: str) -> str:
-    """What one command of a shell does; empty if it does nothing to speak of."""
+    """The action of one shell command; empty if it does nothing to speak of."""
     parts = _without_prefixes(command.split())
     if not parts or parts[0] in _BESIDE or parts[0].startswith("#"):
         return ""
@@ -204,7 +204,7 @@ def _deed_of_command(command: str) -> str:
 
 
 def _deed_of_program(program: str, arguments: list[str]) -> str:
-    """What a program does with its arguments; `run` where nothing tells."""
+    """The action of a program with its arguments; `run` where nothing tells."""
     if program == "git":
         return next((_GIT_DEED[word] for word in arguments if word in _GIT_DEED), "read")
     if program == "sed" and any(part.startswith("-i") for part in arguments):

@@ -12,7 +12,7 @@ _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?!\s)[^.!?\n]*)*[.!?\n]*")
 
 
 class StepBefore:
-    """What was said last in a trajectory, and by whom."""
+    """The end of the last step of a trajectory, and its speaker."""
 
     def __init__(self, role: str = "", end: str = "") -> None:
         self._role, self._end = role, end

@@ -57,7 +57,7 @@ _ASKED_BY = whole_words(
 
 
 class Kinds(NamedTuple):
-    """What a step speaks of."""
+    """Entity types and mentions of a step."""
 
     types: tuple[str, ...]
     mentions: tuple[EntityMention, ...]
@@ -135,7 +135,7 @@ class EntityValues:
         self.take(after.intent.entity_types, after.mentions)
 
     def summaries(self) -> dict[str, EntityTypeSummary]:
-        """What is known of each type, the most frequent first."""
+        """Summaries of the entity types, the most frequent first."""
         ranked = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
         return {
             kind: EntityTypeSummary(steps=steps, values=tuple(self._values.get(kind, ()))) for kind, steps in ranked

@@ -46,7 +46,7 @@ class LocalLabeler:
 
     @property
     def name(self) -> str:
-        """Who makes the labels."""
+        """Name of the labeler."""
         return NAME
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> LocalLabelSession:

@@ -72,7 +72,7 @@ _NAMING = ("name", "place", "organization", "day")
 
 @dataclass
 class _Named:
-    """What is known of one scope's name."""
+    """Candidates and counts for the name of one scope."""
 
     name: str
     given: bool = False
@@ -225,7 +225,7 @@ class ScopeNames:
 
 
 def _candidates(reading: Reading) -> dict[str, float]:
-    """What a scope may be called after a step, as it is written, with what each counts."""
+    """Candidate names of a scope after a step, as they are written, with the count of each."""
     found: dict[str, float] = {}
     if reading.said:
         for mention in reading.mentions:

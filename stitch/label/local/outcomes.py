@@ -1,4 +1,4 @@
-"""How a call came out, as its result says it: success, failure, refusal, empty, timeout, partial.
+"""Outcomes of calls, from their results: success, failure, refusal, empty, timeout, partial.
 
 Exit codes, exceptions, HTTP statuses, fields of JSON and the summaries of tests are read where programs write them: at
 the beginning, at the end, and at the beginning of lines. A listing that quotes an error is no error.
@@ -94,7 +94,7 @@ _QUERIES = frozenset(("read", "search"))
 
 
 def outcome_of_step(step: Step, *, act: str = "") -> str:
-    """How the call came out whose result a step is: flags decide it, and words where there are none."""
+    """The outcome of the call whose result a step is: flags decide it, and words where there are none."""
     told, said = step.metadata.get("outcome"), outcome_of(step.content, act=act)
     if told == FAILURE and said not in BAD_OUTCOMES:
         return FAILURE
@@ -102,7 +102,7 @@ def outcome_of_step(step: Step, *, act: str = "") -> str:
 
 
 def outcome_of(text: str, *, act: str = "") -> str:
-    """How the call came out whose result this is; `SUCCESS` where nothing else is said."""
+    """The outcome of a call by the text of its result; `SUCCESS` where nothing else is said."""
     head, tail = text[:_HEAD_CHARS], text[-_TAIL_CHARS:] if len(text) > _HEAD_CHARS else ""
     body = _TRAILER.sub("", _FENCED.sub("", head)).strip()
     code = _code(head, tail)
@@ -120,7 +120,7 @@ def outcome_of(text: str, *, act: str = "") -> str:
 
 
 def _told(text: str, head: str, tail: str, body: str) -> str | None:
-    """What stands in a result of how it went: in so many words, a summary of tests or a field; None if nothing does."""
+    """The outcome that a result states: in words, a summary of tests or a field; None if it states none."""
     if _QUIET.search(body):
         return SUCCESS
     if tests := _tests(tail or head):
@@ -130,14 +130,14 @@ def _told(text: str, head: str, tail: str, body: str) -> str | None:
 
 
 def _why(said: str, *, may_refuse: bool) -> str:
-    """How a call came out that went wrong."""
+    """The kind of a failed outcome."""
     if _TIMED_OUT.search(said):
         return TIMEOUT
     return REFUSAL if may_refuse and _REFUSED.search(said[:_SHORT_CHARS]) else FAILURE
 
 
 def _of_short(said: str, *, may_refuse: bool) -> str:
-    """How a call came out of which nothing but a few words tells."""
+    """The outcome of a call whose result is only a few words."""
     if _TIMED_OUT.search(said):
         return TIMEOUT
     if _SAYS_NOTHING.search(said):
@@ -161,7 +161,7 @@ def _of_fields(head: str) -> str | None:
 
 
 def _tests(text: str) -> str | None:
-    """What the summary of a run of tests says; None if there is none."""
+    """The outcome that a summary of tests states; None if there is none."""
     counts: dict[str, int] = {}
     for match in _TESTS.finditer(text):
         counts[match["what"].lower()[:4]] = int(match["count"])

@@ -41,7 +41,7 @@ _NICK = re.compile(r"[^\s:,;]+")
 
 @dataclass(frozen=True)
 class Before:
-    """What is known of a trajectory before a step."""
+    """State of a trajectory before a step."""
 
     kind: str = ""
     """Of the last step; empty if there is none."""
@@ -59,7 +59,7 @@ class Before:
     """How instructions began."""
 
     def after(self, reading: Reading) -> Before:
-        """What is known once a step was read."""
+        """The state after a step."""
         step, role = reading.step, reading.role
         fields = bool(step.tool_calls) or step.tool_name is not None
         instructs = reading.kind == INSTRUCTIONS
@@ -79,7 +79,7 @@ class Before:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What stands in a step."""
+    """Features of a step for labeling."""
 
     step: Step
     kind: str

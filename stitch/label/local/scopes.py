@@ -56,7 +56,7 @@ TURN_CUES = 9
 
 @dataclass
 class Scope:
-    """What is remembered of one scope."""
+    """State of one scope."""
 
     number: int
     spans: list[list[int]] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Scope:
 
 @dataclass
 class _Past:
-    """What is remembered of the trajectory as a whole."""
+    """State of the trajectory as a whole."""
 
     position: int = 0
     current: int | None = None
@@ -167,7 +167,7 @@ class ScopeTracker:
         return parents.get(parent) if parent is not None and parent != next(reversed(parents), None) else None
 
     def candidates(self, reading: Reading, vector: NDArray[np.float32]) -> list[Candidate]:
-        """What the step may belong to: the current scope first, earlier ones by place, a new one last."""
+        """Candidate scopes of the step: the current one first, earlier ones by place, a new one last."""
         past, current = self._past, self.current
         scopes = self._shortlist(reading)
         weights = self._weigh(dict.fromkeys(reading.stems))
@@ -230,7 +230,7 @@ class ScopeTracker:
         return self._weights.turns(self.turn_cues(reading), vector, self._past.vector)
 
     def turn_cues(self, reading: Reading) -> list[float]:
-        """What beside the words tells whether a step turns to something else: who speaks, and what was asked."""
+        """Cues of a turn to something else beside the words: who speaks, and what was asked."""
         past = self._past
         two = len({*past.voices, reading.role}) <= 2
         leads = two and (past.voices or [reading.role])[0] == reading.role
@@ -319,7 +319,7 @@ class ScopeTracker:
         return young, home
 
     def _likenesses(self, young: Scope, others: Sequence[Scope]) -> list[float]:
-        """How much of a young scope was in each other one before: its meaning, its words by rarity, its keys."""
+        """Similarity of a young scope to each other one: meaning, words by rarity, keys."""
         weights = self._weigh(young.terms)
         total = sum(weights.values()) or 1.0
         words = [sum(weight for stem, weight in weights.items() if stem in other.terms) / total for other in others]
@@ -474,7 +474,7 @@ def _with_place(spans: list[list[int]], position: int) -> list[list[int]]:
 
 
 def _without_place(span: list[int], position: int) -> list[list[int]]:
-    """What is left of a stretch without one of its places."""
+    """Cut one place out of a stretch."""
     first, last = span
     if not first <= position <= last:
         return [span]

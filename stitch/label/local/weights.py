@@ -23,7 +23,7 @@ MAX_CHARS = 1_000
 
 @dataclass(frozen=True)
 class ScopeWeights:
-    """What weighs the candidates of a step."""
+    """Weights of the candidate scopes of a step."""
 
     features: Sequence[float]
     """Of `scopes.FEATURES`."""
@@ -43,7 +43,7 @@ class ScopeWeights:
 
 @dataclass(frozen=True)
 class ActWeights:
-    """What weighs the acts of a step in words."""
+    """Weights of the acts of a step in words."""
 
     acts: tuple[str, ...]
     cues: NDArray[np.float32]

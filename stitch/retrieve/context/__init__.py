@@ -1,1 +1,1 @@
-"""What of the hits a prompt has room for."""
+"""Context assembly: trim hits to the token budget."""

@@ -1,4 +1,4 @@
-"""What a search gives back: its hits, and of them the context that there is room for."""
+"""Search results: the hits, and the context made of them within the budget."""
 
 from __future__ import annotations
 

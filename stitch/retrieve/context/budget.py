@@ -127,7 +127,7 @@ class _Entry(NamedTuple):
 
     @property
     def line(self) -> str:
-        """What stands in the text."""
+        """The line as it stands in the context."""
         return f"{self.header}{self.body}{_END}"
 
 

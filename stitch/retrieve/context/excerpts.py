@@ -73,7 +73,7 @@ def _wanted(question: Question) -> frozenset[str]:
 
 
 class _Bearing(NamedTuple):
-    """What of a text bears what is asked for."""
+    """The part of a text that bears on the question."""
 
     text: str
     values: frozenset[str]
@@ -108,7 +108,7 @@ def _bearing(text: str, wanted: frozenset[str]) -> _Bearing | None:
 
 
 def _sentences_and_items(text: str) -> list[tuple[int, int]]:
-    """Where the sentences of a text stand; a line that is an item of a list is one, for half of it misleads."""
+    """Spans of the sentences of a text; an item of a list is one sentence, for half of it misleads."""
     items = [item.span() for item in _ITEM.finditer(text)]
     if not items:
         return sentence_spans(text)
@@ -121,7 +121,7 @@ def _sentences_and_items(text: str) -> list[tuple[int, int]]:
 
 
 def _between(skipped: str, *, gap: bool, said: str) -> str:
-    """What stands between two pieces: a line break where there was one, and a sign where something is left out."""
+    """The separator of two pieces: a line break where there was one, and a sign where something is left out."""
     apart = "\n" if "\n" in skipped else " "
     return apart if not gap or said.endswith(_CUT) else f" {_CUT}{apart}"
 

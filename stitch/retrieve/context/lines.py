@@ -1,4 +1,4 @@
-"""How the line of a step begins in a context, the same for every lens: which step it is, who spoke, when and where.
+"""Line headers of a context, the same for every lens: which step it is, who spoke, when and where.
 
 `<step 12 Melanie on 27 Jun 2023 13:56 in conv-26>` says it in full. Most steps of a context are short, so that what
 stands around one costs as much as what it says: but for who spoke, what a line shares with the line above is not said

@@ -79,7 +79,7 @@ def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: in
 
 
 class _Lengths:
-    """How many characters are shown at most of a hit in a budget, by its rank."""
+    """Limits on the characters shown of a hit, by its rank and the budget."""
 
     def __init__(self, budget_tokens: int) -> None:
         self._most = most_chars(budget_tokens)
@@ -89,7 +89,7 @@ class _Lengths:
         self.least = min(self.of(sys.maxsize, runs=True), self.of(sys.maxsize, runs=False))
 
     def of(self, rank: int, *, runs: bool) -> int:
-        """So many at this rank."""
+        """The limit at a rank."""
         if runs:
             return next(chars for last, chars in self._of_runs if rank < last)
         return self._most if rank < self._first else int(LATER * self._most)
@@ -137,7 +137,7 @@ def what_matters(text: str, terms: tuple[str, ...], *, chars: int, tail: int = 0
 
 
 def _worth(text: str, spans: Sequence[tuple[int, int]], terms: Sequence[str]) -> list[float]:
-    """How much each piece tells: what it says of the question, whether it sums up, and a part of its neighbors."""
+    """Score pieces of a text: words of the question, signs of a summary, and a part of the neighbors' scores."""
     folded = [text[start:end].lower() for start, end in spans]
     told = [float(_POINTED_AT.search(text, start, end) is not None) * _POINTED for start, end in spans]
     for term in terms:
@@ -162,7 +162,7 @@ def _joined(text: str, spans: Sequence[tuple[int, int]], shown: Sequence[int]) -
 
 
 def _between_words(text: str, start: int, end: int) -> int:
-    """Where the last word that is whole before an end stops; the end, if that would take away much."""
+    """The end of the last whole word before a position; the position itself if that would take away much."""
     blank = text.rfind(" ", start, end + 1)
     return blank if blank > start + (end - start) // 2 else end
 

@@ -1,4 +1,4 @@
-"""What a memory recalled is known again where it comes back as a message, so that it is not stored as if it were said.
+"""Detection of recalled memories: what comes back as a message is not stored as if it were said.
 
 A context is one `<memory>` element with `<step>` elements in it (`budget`), and no quoted text can begin or end either
 (`quoting`). So what stands between the two is a memory's, wherever a program put it: in a prompt, in the result of a

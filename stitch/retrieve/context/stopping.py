@@ -1,4 +1,4 @@
-"""Where a context ends before its budget does."""
+"""Early stopping: a context may end before its budget does."""
 
 from __future__ import annotations
 

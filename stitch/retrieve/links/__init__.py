@@ -1,1 +1,1 @@
-"""What ties steps of a run to others: values that were told otherwise later, and what a result made the agent do."""
+"""Links between steps of a run: values superseded later, and results that caused calls."""

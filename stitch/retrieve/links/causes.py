@@ -1,4 +1,4 @@
-"""What a result made the agent do: a call behind a failure, or a call that uses what a result told first."""
+"""Causes of calls: a failure before a call, or the result that first told what the call uses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST_CHARS = 4
 
 
 def cause_of(call: MemorySnippet, before: Sequence[MemorySnippet], *, said: Sequence[str]) -> Cause | None:
-    """What made an agent call something; None where nothing says so.
+    """Find the cause of a call; None where nothing says so.
 
     A result that went wrong, with nothing but words behind it, that names something the call names, or answered the
     same tool; or else the result that was the first to name something that the call names.
@@ -40,7 +40,7 @@ def cause_of(call: MemorySnippet, before: Sequence[MemorySnippet], *, said: Sequ
 
 
 def _names(call: MemorySnippet) -> list[str]:
-    """What a call names: identifiers among the values of its arguments, or in its words where these stand in none."""
+    """Identifiers a call names, among the values of its arguments, or in its words where these stand in none."""
     written = calls_in(call.text)
     text = "\n".join(str(value) for each in written for value in each.arguments.values()) if written else call.text
     tools = {tool.lower() for tool in call.tools}

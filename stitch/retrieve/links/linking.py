@@ -47,5 +47,5 @@ def link_one(wanted: str, ranking: Sequence[ScoredSnippet]) -> list[ScoredSnippe
 
 
 def _goal(snippet: MemorySnippet) -> tuple[str, str]:
-    """What the steps of one goal have in common."""
+    """The key that the steps of one goal share."""
     return snippet.trajectory, goal_of(snippet.intent.scope or "")

@@ -134,7 +134,7 @@ def _of_the_thing(fields: Iterable[Told], named: tuple[str, ...]) -> Iterator[To
 
 
 def _limits(call: CallWritten, thing: tuple[str, ...], *, named: Sequence[str]) -> tuple[str, ...]:
-    """What else than its thing a look is limited to: a date, a page; where it names another thing, all of the call."""
+    """Restrictions of a look beyond its thing, a date or a page; all of the call where it names another thing."""
     if not thing or (call.arguments and thing[0] not in named):
         return (f"{call.name}({sorted(call.arguments.items())})",)
     return tuple(

@@ -1,4 +1,4 @@
-"""What structured texts tell of things: fields of JSON, arguments of calls, lines of "key: value".
+"""Facts of structured texts: fields of JSON, arguments of calls, lines of "key: value".
 
 A thing is known by its identifier: {"order_id": "W26", "status": "sent"} tells that the status of W26 is sent. Read are
 only forms that programs write; nothing is guessed from sentences.
@@ -175,7 +175,7 @@ def _of_object(
 
 
 def _name_of_item(item: Any, *, above: str) -> str | None:
-    """What stands for an item of a list; None if nothing does."""
+    """The identifier of an item of a list; None if it has none."""
     if isinstance(item, dict):
         own = _own_name(item, above=above)
         return None if own is None else _as_text(item[own])

@@ -12,7 +12,7 @@ _MOST_CHARS = 40
 
 
 def no_longer(values: Sequence[SupersededValue], *, by_id: bool = False) -> str:
-    """What of a step no longer holds: "status is cancelled at step 12".
+    """Describe the values of a step that no longer hold: "status is cancelled at step 12".
 
     With `by_id` steps are named by their ids, and not by their places as in a context.
     """
@@ -21,7 +21,7 @@ def no_longer(values: Sequence[SupersededValue], *, by_id: bool = False) -> str:
 
 
 def because(cause: Cause, *, by_id: bool = False) -> str:
-    """What made an agent do a step: "step 11: failure", or the value that it had from there."""
+    """Describe the cause of a step: "step 11: failure", or the value that it had from there."""
     return f"{_place(cause, by_id=by_id)}: {cause.outcome or _short(cause.value)}"
 
 

@@ -209,7 +209,7 @@ class Judge:
         return rows
 
     def bracketed(self, owners: list[list[Row]], bracket: Bracket, *, told: bool) -> list[list[Row]]:
-        """What a bracket leaves of the groups of nodes of each owner."""
+        """Apply a bracket to the groups of nodes of each owner."""
         if isinstance(bracket, Only):
             return self._filtered(owners, bracket, told=told)
         kept = [

@@ -27,7 +27,7 @@ def chosen(value: T, on: str) -> T:
 
 @dataclass(frozen=True, kw_only=True)
 class ThemeConstants:
-    """What counts how much. Relevances are between 0 and 1."""
+    """Constants of the lens of themes. Relevances are between 0 and 1."""
 
     pool: int = chosen(300, _SETS)
     """So many steps at most, as the intent lens ranks them, are looked at sentence by sentence."""
@@ -80,7 +80,7 @@ class ThemeConstants:
     """Among so many of the most relevant pieces coverage is looked at."""
 
     def depth(self, form: QuestionForm, *, budget_tokens: int) -> int:
-        """How many steps are looked at for a question of a form."""
+        """The number of steps looked at for a question of a form."""
         if form in OF_MANY_STEPS:
             return self.pool
         return min(self.pool, self.least_pool + budget_tokens // self.tokens_a_step)

@@ -63,7 +63,7 @@ class _Line:
     parts: list[tuple[tuple[int, int], str]]
 
     def body(self) -> str:
-        """What it says, each sentence once."""
+        """The text of the line, each sentence once."""
         first = {text: at for at, text in sorted(self.parts, reverse=True)}
         parts = sorted((at, text) for text, at in first.items())
         text = parts[0][1]
@@ -154,7 +154,7 @@ def _lines(placed: Sequence[Placed], names: Mapping[str, str]) -> dict[tuple[str
 
 
 def _told_once(lines: Sequence[_Line]) -> Iterator[tuple[str, list[_Line]]]:
-    """What is said, in order, each with the lines of all who say it in the same words."""
+    """Merge lines of the same words, in order: each text with the lines of all who say it."""
     same: dict[tuple[str, str, bool, bool], list[_Line]] = {}
     for line in sorted(lines, key=lambda line: (line.snippet.trajectory, line.snippet.position)):
         key = line.body(), line.snippet.role, line.low, line.superseded

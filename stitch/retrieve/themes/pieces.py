@@ -1,6 +1,4 @@
-"""What a context may be made of: statements of the best steps, and the sentences of the longer ones, each with what it
-tells of the question.
-"""
+"""Pieces of a context: statements of the best steps and sentences of the longer ones, scored for the question."""
 
 from __future__ import annotations
 
@@ -119,7 +117,7 @@ class Sentences(Sequence[Sentence]):
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What the best steps say, the most relevant first."""
+    """Statements and sentences of the best steps, the most relevant first."""
 
     statements: Sequence[Said]
     vectors: Vectors
@@ -127,7 +125,7 @@ class Told:
     sentences: Sentences
 
     def likeness(self, most: int) -> Vectors:
-        """How alike the first sentences are, shape `(n, n)`."""
+        """Pairwise similarity of the first sentences, shape `(n, n)`."""
         of = np.array([each.of for each in self.sentences.parts[:most]], dtype=np.intp)
         alike = likeness(self.vectors[of])
         return np.where(of[:, None] == of[None, :], np.float32(_ALIKE_SENTENCES), alike)
@@ -165,7 +163,7 @@ class Reading:
         hierarchy: Themes | None,
         tokens: int,
     ) -> Told:
-        """What the steps say, down to about so many tokens.
+        """Score the statements of steps, down to about so many tokens.
 
         Without a hierarchy, steps are read as they are.
         """
@@ -192,13 +190,13 @@ class Reading:
         return Told(statements=statements, vectors=vectors[kept], sentences=found)
 
     def _speakers(self, hits: Sequence[ScoredSnippet]) -> dict[str, float]:
-        """What steps of a role gain, for who is asked of; steps beside hits have no parts, but a role."""
+        """Bonus for the steps of each role that is asked of; steps beside hits have no parts, but a role."""
         if self.wide:
             return {}
         return {hit.snippet.role: self.constants.speaker * hit.parts[SPEAKER] for hit in hits if hit.parts.get(SPEAKER)}
 
     def _relevance(self, made: Sequence[Said], said: Sequence[float], alike: Vectors) -> list[float]:
-        """What each tells: its own words and vector, and the rank of its step."""
+        """Score each statement: its own words and vector, and the rank of its step."""
         known = self.constants
         share = known.wide_step_share if self.wide else known.step_share
         found = []
@@ -241,7 +239,7 @@ class Reading:
         return count(text[: most * _CHARS_A_TOKEN]) > most or (len(text) > most * _CHARS_A_TOKEN and count(text) > most)
 
     def _bearing(self, texts: Sequence[str], wording: Wording, vector: Vectors | None) -> int:
-        """Which sentence bears most on the question: by words and, where its vector is given, by vectors."""
+        """Index of the sentence that bears most on the question: by words, and by its vector where one is given."""
         half = self.constants.half_lexical
         told = [each / (each + half) for each in wording.each(map(folded, texts))]
         if vector is not None:
@@ -250,7 +248,7 @@ class Reading:
         return max(range(len(told)), key=lambda place: (told[place], -place))
 
     def _ranks(self, hits: Sequence[ScoredSnippet]) -> dict[str, float]:
-        """What the rank of each step counts, from 0 to 1, by the id of its snippet: a part is that of those around."""
+        """Rank score of each step, from 0 to 1, by the id of its snippet, smoothed over the steps around."""
         known = self.constants
         if self.wide and hits and BESIDE in hits[0].parts:  # those around have been looked at
             return {hit.snippet.id: rank for hit, rank in zip(hits, _of_stretches(hits), strict=True)}
@@ -291,7 +289,7 @@ def _monotone(hits: Sequence[ScoredSnippet]) -> list[float]:
 
 
 def _of_stretches(hits: Sequence[ScoredSnippet]) -> list[float]:
-    """What steps in the order of `with_stretches` count: the very first by score, below them others by their place."""
+    """Rank scores of steps in the order of `with_stretches`: the first by score, those below by place."""
     first = [hit for hit in hits if hit.parts[BESIDE] == 1.0]
     own, others = _monotone(first), [hit.parts[BESIDE] for hit in hits[len(first) :]]
     most = max(others, default=1.0) or 1.0

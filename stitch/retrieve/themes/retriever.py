@@ -108,7 +108,7 @@ class ThemesRetriever:
         return replace(result, milliseconds=(time.perf_counter() - started) * 1000)
 
     def depth(self, request: SearchRequest) -> int:
-        """How many steps have to be ranked for a question."""
+        """The number of steps to rank for a question."""
         return self.constants.depth(form_of(request.query), budget_tokens=request.budget_tokens)
 
     def answer(self, request: SearchRequest, found: RetrievalResult) -> RetrievalResult:

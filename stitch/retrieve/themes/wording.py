@@ -1,4 +1,4 @@
-"""How much a text says of a question's words: BM25 over what is looked at, read by the beginnings of words.
+"""Lexical relevance to a question: BM25 over what is looked at, by the beginnings of words.
 
 A search looks at hundreds of sentences once: to look for the beginnings of a dozen words in each takes less than to cut
 them into words, and finds the same forms that a stemmer joins.
@@ -71,7 +71,7 @@ def _worth(found: Number, chars: Any) -> Number:
 
 
 def beginning(stemmed: str) -> str:
-    """What a word of a stem begins with, in a text that is `folded`."""
+    """The prefix of all words of a stem, in a text that is `folded`."""
     if not stemmed.isascii():
         return stemmed  # it may stand in the middle of what looks like a word
     return f" {stemmed[:-1] if len(stemmed) > 3 and stemmed.endswith('i') else stemmed}"
