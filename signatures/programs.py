@@ -29,7 +29,7 @@ from stitch.signatures.windows import LabelWindow, without_asks
 
 
 class Program(dspy.Module):
-    """What all of them have. Each is an ordinary module of DSPy: it is called with the fields of its prompt, compiled
+    """Base of the programs. Each is an ordinary module of DSPy: it is called with the fields of its prompt, compiled
     by any optimizer with any metric, saved and loaded by DSPy.
     """
 
@@ -155,7 +155,7 @@ class StatementProgram(Program):
         self.name_themes = dspy.Predict(NameThemes)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
-        """What steps assert, from the input fields of `ExtractStatements`."""
+        """Extract what steps assert, from the input fields of `ExtractStatements`."""
         return self.extract_statements(**inputs)
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
@@ -176,7 +176,7 @@ class TreeProgram(Program):
         self.score = dspy.Predict(ScoreTreeNodes)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
-        """What a request wants, from the input fields of `RouteTreeRequest`."""
+        """Route a request, from the input fields of `RouteTreeRequest`."""
         return self.route(**inputs)
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:

@@ -1,4 +1,4 @@
-"""What is said to a model that judges which steps bear on a question; asked as plain text, for numbers."""
+"""Prompt for judging which steps bear on a question; asked as plain text, for numbers."""
 
 NAME_RELEVANT = (
     "Each quoted line is one step of a memory and has a number. Name the numbers of those lines that help to answer the"

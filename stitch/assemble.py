@@ -250,7 +250,7 @@ def _owned_store(
 
 
 def _role(loaded: LoadedSettings) -> Role:
-    """Who labels.
+    """The part of this process in labeling.
 
     Raises:
         SettingsError: Workers shall, and the journal is none that they can share.

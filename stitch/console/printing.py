@@ -80,7 +80,7 @@ def _column(position: int, length: int, width: int) -> int:
 
 
 def cost_lines(costs: Costs, *, most: int = 1 << 30) -> Iterator[str]:
-    """What language models have cost; of trajectories only the `most` expensive ones."""
+    """Table of the costs of language models; of trajectories only the `most` expensive ones."""
     dear = sorted(costs.trajectories.items(), key=lambda item: -item[1].tokens)[:most]
     groups = {"total": {"": costs.total}, "models": costs.models, "stages": costs.stages, "trajectories": dict(dear)}
     for kind, group in groups.items():

@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 
 
 class Role(Enum):
-    """Who labels the steps of a journal."""
+    """The part of a process in labeling the steps of a journal."""
 
     ALONE = "alone"
     """Whoever adds."""
@@ -381,7 +381,7 @@ class Ingestor:
         return self._states.with_retired(tenant, trajectory)
 
     def counts(self, tenant: str | None = None) -> IngestCounts:
-        """How many steps of a tenant, or of all, have come how far."""
+        """Step counts by state, of a tenant or of all."""
         return self.journal.counts(tenant)
 
     def queue_state(self, tenant: str) -> dict[str, str]:

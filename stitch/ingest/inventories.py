@@ -126,7 +126,7 @@ class Union:
 
 
 def _together(parts: Sequence[EntityTypeSummary]) -> EntityTypeSummary:
-    """What all parts say of an entity type: of its values those of the last parts, as it takes to have enough."""
+    """Merge summaries of an entity type: values from the last parts, until there are enough."""
     known, first = set[str](), len(parts)
     while first and len(known) < MAX_VALUES:
         first -= 1

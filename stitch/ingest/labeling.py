@@ -97,7 +97,7 @@ class Labeling:
         return self._patient is not None
 
     def ready(self, state: TrajectoryState, waiting: Sequence[Entry]) -> int:
-        """How many of the steps that wait, in order, are to be labeled now.
+        """Number of waiting steps, in order, to be labeled now.
 
         How long a step has waited is measured from when this process saw it: a memory that was closed for a day, or a
         clock that jumps, closes no window.
@@ -217,10 +217,10 @@ class Labeling:
             start = end
 
     def _cut(self, state: TrajectoryState, entries: Sequence[Entry]) -> int:
-        """How many of these entries stand before the last cut; none if it is behind them."""
+        """Number of these entries before the last cut; 0 if it is behind them."""
         cut = self._journal.cut(state.tenant, state.trajectory)
         return sum(entry.position < cut for entry in entries)
 
     def _whole_windows(self, labeler: PatientLabeler, entries: Sequence[Entry]) -> int:
-        """How many of these entries fill windows; all if they do not fill one."""
+        """Number of these entries that fill windows; all if they do not fill one."""
         return labeler.ready([entry.step for entry in entries], waited_s=0.0) or len(entries)

@@ -1,4 +1,4 @@
-"""Whose words a step took in: trust falls to that of the least trusted of them, and never rises."""
+"""Trust propagation: the trust of a step falls to that of the least trusted words it took in, and never rises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who goes first: what somebody waits for is done before work that can be done in pieces goes on."""
+"""Search-priority scheduler: work that can be done in pieces stands back for what somebody waits for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the store can be reached."""
+"""Health of the store: away or there, and when to try again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 
 
 class StoreReach:
-    """Whether the store can be reached, as whoever puts into it finds. Being away is a state, told once.
+    """Health of the store, as seen by whoever puts into it. Being away is a state, reported once.
 
     While it is away, nobody but who looks whether it is back waits for it: `check` refuses at once.
     """
@@ -58,7 +58,7 @@ class StoreReach:
         self._notice(StoreAway(reason=error.message))
 
     def next_pause(self) -> float:
-        """How many seconds to wait now that it was tried in vain; twice as many the next time."""
+        """The pause before the next try, in seconds; doubled each time it was in vain."""
         pause_s = self.pause_s
         self.pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         return pause_s

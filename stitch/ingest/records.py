@@ -81,7 +81,7 @@ def _context(snippet: MemorySnippet) -> str:
 
 
 def _shares_beside(snippet: MemorySnippet) -> Iterator[tuple[str, float]]:
-    """What counts in the vector of a snippet beside its text, and how much."""
+    """Texts beside its own in the vector of a snippet, each with its share."""
     if context := _context(snippet):
         # The shorter a step, the more it leans on what was said before: "It is $76.22".
         yield context, _BESIDE_SHARE / max(1.0, len(snippet.resolved) / _SHORT_CHARS)
@@ -90,6 +90,6 @@ def _shares_beside(snippet: MemorySnippet) -> Iterator[tuple[str, float]]:
 
 
 def _words_beside(snippet: MemorySnippet) -> str:
-    """What a snippet is found by beside its text: who speaks, what it leans on, and what was said for a name."""
+    """Words beside its text under which a snippet is indexed: the speaker, its context, and phrases for names."""
     said = " ".join(snippet.text[reference.start : reference.end] for reference in snippet.references)
     return f"{snippet.role} {_context(snippet)} {said}"

@@ -251,7 +251,7 @@ class Redactor:
         return [step for step, _ in cleaned], {place: taken for place, (_, taken) in enumerate(cleaned) if taken}
 
     def counts(self, tenant: str) -> dict[str, int]:
-        """How many secrets of each kind were taken out of the steps of a tenant."""
+        """Counts of redacted secrets by kind, over the steps of a tenant."""
         counts: Counter[str] = Counter()
         for redactions in self._journal.redactions(tenant).values():
             for each in redactions:

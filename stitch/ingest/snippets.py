@@ -22,7 +22,7 @@ SNIPPETS = "snippets"
 
 
 class VectorTime(str, Enum):
-    """When steps get their vectors."""
+    """The time at which steps are embedded."""
 
     WITH = "with"
     """A step is put with its vector."""
@@ -125,7 +125,7 @@ class SnippetProjection:
             self.unflushed += len(records)
 
     def records(self, entries: Sequence[Entry], *, with_vectors: bool = True) -> list[SnippetRecord]:
-        """What the store is to hold of entries, in order; zeros stand for vectors that follow.
+        """Records of entries for the store, in order; zeros stand for vectors that follow.
 
         Raises:
             EmbedderError: They cannot be embedded.

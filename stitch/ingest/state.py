@@ -1,4 +1,4 @@
-"""What is remembered between two steps: the labeling of the trajectories that are going on."""
+"""Labeling state of the open trajectories, kept between two steps."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class TrajectoryState:
 
     @property
     def kept_steps(self) -> int:
-        """How much it remembers: of a long trajectory that hardly grows any more, and saving it costs the most."""
+        """Weight of this state among those kept, in steps: long trajectories hardly grow, and cost most to save."""
         return min(self.position, _LONG_STEPS)
 
 
@@ -331,7 +331,7 @@ class TrajectoryStates:
         state.merges = len(inventory.merges)
 
     def checkpoint(self, session: LabelSession, *, position: int) -> Checkpoint:
-        """What a labeling remembers after so many steps, to be written down by whoever asks."""
+        """The checkpoint of a labeling after so many steps, to be written down by whoever asks."""
         return Checkpoint(self._labeler.name, position, session.save(), session.inventory())
 
     def _save(self, state: TrajectoryState) -> None:
@@ -343,7 +343,7 @@ class TrajectoryStates:
 
 
 def place_of(journal: Journal, entry: Entry) -> int:
-    """How many steps of its trajectory stand before one; where steps were erased, that is not its position."""
+    """Number of steps of its trajectory before one; where steps were erased, that is not its position."""
     upto = Moment(math.inf, entry.trajectory, entry.position)
     _, count = journal.lengths_at(upto, tenant=entry.tenant, trajectory=entry.trajectory)[entry.trajectory]
     return count - 1

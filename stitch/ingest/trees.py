@@ -1,4 +1,4 @@
-"""What comes into a tree from outside, without secrets: whole trees, operations, and the words beside them."""
+"""Redaction of trees: whole trees, operations, and the words beside them, taken in without secrets."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Incoming:
         return operation
 
     def _new(self, said: Node | Mapping[str, Any]) -> Node | Mapping[str, Any]:
-        """What is new; where nothing is to be taken out, ids are made when it is put into the tree."""
+        """A new node without secrets; where nothing is taken out, it gets its ids when it is put into the tree."""
         node = checked_node(said, taken=())
         without = self.node(node)
         return said if without is node else without

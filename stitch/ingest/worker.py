@@ -435,7 +435,7 @@ class Worker:
     # What is not there yet.
 
     def without_vectors(self, tenant: str) -> int:
-        """How many of a tenant's steps are found by words and labels, and lack their vectors."""
+        """Number of a tenant's steps that are found by words and labels, and lack their vectors."""
         if self._vectors is VectorTime.WITH or self._reach.reason:
             return 0
         return self._journal.number_in(StepState.LABELED, tenant=tenant)

@@ -195,7 +195,7 @@ class Database(ABC):
 
     @abstractmethod
     def damage(self) -> list[str]:
-        """What the database finds damaged in itself."""
+        """Damage that the database finds in itself."""
 
     @abstractmethod
     def purge_log(self) -> None:

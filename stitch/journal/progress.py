@@ -1,4 +1,4 @@
-"""How far the steps of a journal have come: labeled, put into a store, failed; and what labeling them remembers."""
+"""Progress of steps: labeled, put into a store, failed; and the checkpoints of labelings."""
 
 from __future__ import annotations
 

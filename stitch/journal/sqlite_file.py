@@ -108,7 +108,7 @@ class SqliteFile(Database):
                 raise
 
     def damage(self) -> list[str]:
-        """What SQLite finds damaged in the file."""
+        """Damage that SQLite finds in the file."""
         with self.session():
             messages = self._db.execute("PRAGMA integrity_check(20)").fetchall()
         return [str(message) for (message,) in messages if message != "ok"]

@@ -111,7 +111,7 @@ COUNTED = tuple(table for table in metadata.sorted_tables if table.autoincrement
 
 
 class one_of(ColumnElement[bool]):  # noqa: N801 - stands in conditions as `and_` does
-    """Whether a column is one of the values of a parameter, of which there may be any number."""
+    """Membership of a column in the values of a parameter, of which there may be any number."""
 
     inherit_cache = False
 

@@ -241,7 +241,7 @@ def _no_journal(path: Path) -> JournalError:
 
 
 def _move_times(db: sqlite3.Connection) -> None:
-    """When a step was retired stood in the reason."""
+    """Move the times of retirement out of the reasons."""
     rows = db.execute("SELECT seq, reason FROM states WHERE state = ?", (StepState.RETIRED.value,)).fetchall()
     moved = [(*read_retirement(note), seq) for seq, note in rows]
     db.executemany("UPDATE states SET retired_at = ?, reason = ? WHERE seq = ?", moved)
@@ -302,7 +302,7 @@ def _expand_labels(db: sqlite3.Connection) -> None:
 
 
 def _add_changes(db: sqlite3.Connection) -> None:
-    """What there is was accepted; what has labels was labeled, and so on: as if it had just come about."""
+    """Record a change for each state that steps have reached, as if it had just come about."""
     conditions = (
         ("accepted", "1"),
         ("labeled", "seq IN (SELECT seq FROM labels)"),

@@ -78,7 +78,7 @@ class Vocabulary:
                 self.counts.pop(label, None)
 
     def canonical_counts(self) -> dict[str, int]:
-        """How many steps carry each canonical label, most frequent first."""
+        """Step counts of the canonical labels, most frequent first."""
         total: dict[str, int] = {}
         for label, count in self.counts.items():
             canonical = self._labels.canonical(self.kind, label)
@@ -142,7 +142,7 @@ def same_words(label: str, others: Sequence[str]) -> str | None:
 
 
 def word_key(label: str) -> tuple[str, ...]:
-    """What two labels share that differ in inflection, hyphens and order only."""
+    """A key shared by labels that differ in inflection, hyphens and order only."""
     return tuple(sorted(set(stems(label.replace("-", " ").replace("_", " ")))))
 
 

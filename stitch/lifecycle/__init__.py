@@ -1,1 +1,1 @@
-"""What is done with steps that a memory has: corrected, retired, erased, repaired, copied, asked as of a moment."""
+"""Life of stored steps: correct, retire, erase, repair, copy, ask as of a moment."""

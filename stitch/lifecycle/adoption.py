@@ -10,7 +10,7 @@ from stitch.store.connection import Server
 
 
 class Adoption(NamedTuple):
-    """What is under the name of a collection that a journal would take over, and goes when it does."""
+    """Contents of a collection that a journal would take over, and that go when it does."""
 
     journal: str | None
     """The id of the journal whose it is; None if it does not say."""
@@ -18,7 +18,7 @@ class Adoption(NamedTuple):
 
 
 def adopted(server: Server, *, journal: str) -> Adoption | None:
-    """What goes when a journal takes a collection over; None if there is none, or it is that journal's."""
+    """Contents that go when a journal takes a collection over; None if there are none, or they are its own."""
     found = look(server)
     if found is None or found.journal == journal:
         return None

@@ -36,7 +36,7 @@ _SHOWN_CHARS = 200
 
 
 class _Manifest(BaseModel):
-    """What a backup says of itself."""
+    """Manifest of a backup."""
 
     format: Literal["stitch backup"]
     schema_version: StrictInt
@@ -48,7 +48,7 @@ class _Manifest(BaseModel):
 
 
 class BackedUp(NamedTuple):
-    """What a backup holds."""
+    """Contents of a backup."""
 
     folder: Path
     tenants: int

@@ -94,7 +94,7 @@ def correct(
 
 @dataclass(frozen=True)
 class _Correction:
-    """What is right of a step, without secrets; None of what stays."""
+    """Corrected fields of a step, without secrets; None of what stays."""
 
     of: str
     by: str
@@ -149,7 +149,7 @@ class _Correction:
 
 
 def history(journal: Journal, *, tenant: str, trajectory: str, step: str) -> list[Revision]:
-    """What a step was before each of its corrections, oldest first.
+    """Earlier revisions of a step, one before each of its corrections, oldest first.
 
     Raises:
         InputError: There is no such step.

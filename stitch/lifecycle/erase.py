@@ -253,7 +253,7 @@ def _as_they_were(journal: Journal, entries: Sequence[Entry]) -> list[Entry]:
 
 
 class ErasedTrees(NamedTuple):
-    """What was erased, and the proof of it."""
+    """Counts of erased trees, and the proof."""
 
     trees: int
     versions: int
@@ -275,7 +275,7 @@ def erase_trees(ingestor: Ingestor, names: Sequence[str], *, tenant: str, folder
 
 
 class ErasedFromTree(NamedTuple):
-    """What was erased from the history of a tree, and the proof of it."""
+    """Erased parts of a tree's history, and the proof."""
 
     nodes: tuple[str, ...]
     """The ids of all nodes that are gone, with those below them."""

@@ -72,7 +72,7 @@ class TrajectoryLine(_Line):
 
 
 class RevisionLine(_Line):
-    """What a step was before a correction."""
+    """A step as it was before a correction."""
 
     at: Seconds
     by: Name
@@ -101,7 +101,7 @@ class StepLine(_Line):
 
 
 class SessionLine(_Line):
-    """What the labeling of a trajectory remembered after its first `position` steps."""
+    """State of the labeling of a trajectory after its first `position` steps."""
 
     kind: Literal["session"] = "session"
     trajectory: Name
@@ -188,7 +188,7 @@ def _parsed(step: bytes, labels: bytes | None) -> dict[str, Any]:
 
 
 def parse_line(text: str) -> Line:
-    """What a line says.
+    """Parse a line of an export.
 
     Raises:
         ValueError: It is none that this library reads; says why.

@@ -139,7 +139,7 @@ def journal_id(folder: Path) -> str:
 
 
 def restoring_in(folder: Path) -> Path:
-    """Where a memory is made from a backup before it is given its place."""
+    """Staging folder in which a memory is made from a backup before it is given its place."""
     folder = folder.absolute()  # "." has no name
     return folder.with_name(f"{folder.name}.restoring")
 

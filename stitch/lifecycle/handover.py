@@ -42,7 +42,7 @@ class NumberedLine(NamedTuple):
 
 
 class TakenIn(NamedTuple):
-    """What became of replies."""
+    """Results of taking in replies."""
 
     windows: int
     """How many were stored."""
@@ -77,7 +77,7 @@ class Handover:
                 yield request._replace(id=self._id(window), trajectory=run.name, steps=ids)
 
     def waiting(self) -> tuple[int, int]:
-        """How many trajectories, and how many steps of them, wait for labels of this labeler."""
+        """Numbers of trajectories, and of steps in them, that wait for labels of this labeler."""
         counts = [sum(map(run.waits, run.entries())) for run in self._runs()]
         return sum(map(bool, counts)), sum(counts)
 

@@ -34,7 +34,7 @@ _REINDEX_HINT = "`stitch reindex --memory DIR` on its machine does, or `Tenants.
 
 
 class Lifecycle:
-    """What can be done with the steps that one tenant has. Reached as `Memory.lifecycle`.
+    """Operations on the stored steps of one tenant. Reached as `Memory.lifecycle`.
 
     No call can name another tenant's steps. What concerns all tenants is done only `for_all`: not where their memories
     are handed out one by one.
@@ -57,18 +57,18 @@ class Lifecycle:
 
     @property
     def _ingestor(self) -> Ingestor:
-        """What every call goes through."""
+        """The ingestor for calls that read, after the fork guard."""
         self._process.check()
         return self._opened
 
     @property
     def _writer(self) -> Ingestor:
-        """What every call goes through that changes something."""
+        """The ingestor for calls that write, after the fork guard."""
         self._process.check_writing()
         return self._opened
 
     def count(self, selector: Selector) -> int:
-        """How many steps a selector means: what `retire` and `erase` would concern."""
+        """Count the steps that a selector names, which `retire` and `erase` would concern."""
         from stitch.lifecycle.selection import select
 
         return len(select(self._ingestor, selector, tenant=self._tenant))
@@ -107,7 +107,7 @@ class Lifecycle:
                 metadata=metadata)  # fmt: skip
 
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
-        """What a step was before each of its corrections, oldest first."""
+        """Earlier revisions of a step, one before each of its corrections, oldest first."""
         from stitch.lifecycle.correct import history
 
         return history(self._ingestor.journal, tenant=self._tenant, trajectory=trajectory_name(trajectory), step=step)

@@ -64,7 +64,7 @@ def copy_to_read(folder: Path) -> Iterator[Path]:
 
 
 def _sockets(folder: str, names: list[str]) -> list[str]:
-    """What of a folder is no file that could be copied: the socket of an owner, or of one that was killed."""
+    """Sockets in a folder, of an owner or of one that was killed: they cannot be copied."""
     return [name for name in names if stat.S_ISSOCK(os.lstat(os.path.join(folder, name)).st_mode)]
 
 

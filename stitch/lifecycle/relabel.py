@@ -17,7 +17,7 @@ from stitch.journal.entries import Checkpoint, Entry, encode_labels
 
 
 class Relabeled(NamedTuple):
-    """What became of labels that another had made."""
+    """Results of labeling steps again whose labels another labeler had made."""
 
     trajectories: int
     """How many had such labels."""

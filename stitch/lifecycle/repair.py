@@ -31,7 +31,7 @@ class Disagreement(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """What was compared, and what does not agree."""
+    """Results of comparing journal and store."""
 
     steps: int
     snippets: int
@@ -39,7 +39,7 @@ class Verification(NamedTuple):
 
 
 class Repaired(NamedTuple):
-    """What was compared after a repair, what still does not agree, and which of two copies were believed."""
+    """Results of comparing after a repair, and the copy that was believed where two differed."""
 
     steps: int
     snippets: int
@@ -99,7 +99,7 @@ def _sound(journal: Journal, damaged: Collection[int], *, tenant: str) -> Iterat
 
 
 def _compare(ingestor: Ingestor, damaged: Mapping[int, str], *, tenant: str, found: list[Disagreement]) -> Verification:
-    """What the journal has of each step beside what the store has; what is known already comes first."""
+    """Compare each step in the journal with the store; disagreements known already come first."""
     journal, store, known = ingestor.journal, ingestor.store, set[str]()
     doubtful = in_doubt(damaged)
     for each in journal.select(tenant) if damaged else ():
@@ -208,7 +208,7 @@ def _faults_of_inventory(ingestor: Ingestor, tenant: str, trajectory: str) -> It
 def inventory_disagreements(
     inventory: LabelInventory, entries: Iterable[Entry], *, trajectory: str
 ) -> Iterator[Disagreement]:
-    """What an inventory does not say as the labels of the steps do that it is of."""
+    """Disagreements of an inventory with the labels of its steps."""
     vocabulary, steps, used = inventory.vocabulary(), 0, dict[Label, str]()
     for entry in entries:
         if entry.labels is not None:

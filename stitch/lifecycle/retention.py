@@ -54,7 +54,7 @@ def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at:
 
 
 class Expired(NamedTuple):
-    """What one rule came to."""
+    """Results of one retention rule."""
 
     rule: RetentionRule
     steps: int
@@ -64,7 +64,7 @@ class Expired(NamedTuple):
 
 
 class Expiry(NamedTuple):
-    """What the rules came to, and whether the clock by which they were applied is to be believed."""
+    """Results of the retention rules, and signs of a clock that is wrong."""
 
     rules: tuple[Expired, ...]
     """One a rule, in the order of the rules."""
@@ -138,7 +138,7 @@ class _Taken(NamedTuple):
 
 
 def _found(ingestor: Ingestor, rules: Sequence[RetentionRule], *, tenant: str, now: float) -> list[_Taken]:
-    """What each rule takes; a step that several of them name is the first one's, and one that erases comes first."""
+    """Steps that each rule takes; rules that erase choose first, then in their order, each step once."""
     retired = {(each.trajectory, each.step) for each in ingestor.receipts(tenant, state=StepState.RETIRED)}
     taken: set[int] = set()
     found: dict[int, _Taken] = {}

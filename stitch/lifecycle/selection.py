@@ -1,4 +1,4 @@
-"""Which steps are meant: by name, label or age."""
+"""Selection of steps by name, label or age."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stitch.journal.entries import Selected
 
 
 class Selector(BaseModel, frozen=True, extra="forbid"):
-    """Which steps of a tenant are meant: those to which everything applies that is given."""
+    """Selector of steps of a tenant: those to which everything applies that is given."""
 
     trajectory: Name | None = None
     step: Name | None = None

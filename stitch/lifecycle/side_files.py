@@ -32,7 +32,7 @@ _OF_OURS = word_set(
 
 
 class Gone(NamedTuple):
-    """What is erased, as far as the files beside the journal may tell of it."""
+    """Targets of an erasure, as far as the files beside the journal may tell of them."""
 
     tenant: str
     steps: frozenset[tuple[str, str]] = frozenset()
@@ -157,7 +157,7 @@ class _Judge:
         self._gone, self._only, self._quoted, self._files = gone, only, quoted, files
 
     def left_of(self, entry: _Entry) -> bytes:
-        """What stays of an entry: all of it, what a call cost, or nothing."""
+        """The rest of an entry after the erasure: all of it, the cost of a call, or nothing."""
         gone, value, raw = self._gone, entry.value, entry.raw
         if not entry.may_be_of(gone.tenant):
             return raw
@@ -198,7 +198,7 @@ def _names_step(reason: str, trajectory: str, step: str) -> bool:
 
 
 def _without_names(line: bytes, charge: dict[str, Any], gone: Gone) -> bytes:
-    """What a call cost, without the names of what is gone."""
+    """The cost of a call, without the names of what is erased."""
     names = {"trajectory", "position"}
     if gone.tenant_too and charge.get("tenant") == gone.tenant:
         names.add("tenant")

@@ -45,7 +45,7 @@ _WAITS = "it waited for its labels when it was exported"
 
 
 class Imported(NamedTuple):
-    """What became of the lines of an export."""
+    """Results of an import."""
 
     steps: int
     """How many were not there before."""
@@ -214,7 +214,7 @@ class _Import:
         self._journal.drop_empty(self._tenant)
 
     def failed(self) -> int:
-        """How many steps that had not failed where they come from have failed here."""
+        """Number of steps that failed here and had not failed where they come from."""
         failed = self._ingestor.receipts(self._tenant, state=StepState.FAILED) if self._to_store else ()
         return sum((each.trajectory, each.step) in self._to_store for each in failed)
 
@@ -314,7 +314,7 @@ class _Import:
         return clean, cleaned, tuple(found.get(0, ()))
 
     def _state(self, line: StepLine) -> tuple[StepState, str]:
-        """What to note of a step until it is put; steps without labels wait until all lines are read."""
+        """The state of a step until it is put; steps without labels wait until all lines are read."""
         if line.state in (StepState.RETIRED, StepState.FAILED):
             return line.state, self._secrets.text(line.reason)
         if line.labels is not None:

@@ -139,7 +139,7 @@ def _comes_after(version: str, known: Collection[str]) -> bool:
 
 
 def faults_of_trees(journal: Journal, *, tenant: str) -> Iterator[str]:
-    """What is wrong with the trees of a tenant, each with the name of the tree and the version."""
+    """Faults in the trees of a tenant, each with the name of the tree and the version."""
     for name in tree_names(journal, tenant):
         try:
             log = TreeLog(journal, tenant=tenant, name=name)

@@ -137,7 +137,7 @@ class ClientPoints:
             self._ask("delete from", "delete", models.PointIdsList(points=list(part)), **self._writing)
 
     def count(self, where: Where) -> int:
-        """How many points pass."""
+        """Count the points that pass."""
         return int(self._ask("read", "count", _filter(where), exact=True).count)
 
     def flush(self) -> None:
@@ -155,7 +155,7 @@ class ClientPoints:
         never_free(self._server)
 
     def about(self) -> dict[str, str]:
-        """What the server says of itself and of the collection."""
+        """Version and state of the server and the collection."""
 
         def ask(client: QdrantClient) -> dict[str, str]:
             info = client.get_collection(self._name)
@@ -173,11 +173,11 @@ class ClientPoints:
         return self._server.ask("read", ask)
 
     def _ask(self, doing: str, method: str, *arguments: Any, **options: Any) -> Any:
-        """What a method of the client gives of this collection."""
+        """Call a method of the client on this collection."""
         return self._server.ask(doing, lambda client: getattr(client, method)(self._name, *arguments, **options))
 
     def _nodes(self) -> int:
-        """How many nodes the server's cluster has; 1 if it is none, or does not tell this key."""
+        """Number of nodes in the server's cluster; 1 if it is none, or does not tell this key."""
         try:
             status: Any = self._server.ask("open", lambda client: client.cluster_status())
         except StoreUnavailableError:

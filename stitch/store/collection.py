@@ -22,7 +22,7 @@ _BATCH, _PAGE = 256, 10_000
 
 
 class Found(NamedTuple):
-    """What there is under the name of a collection; what it does not say is None."""
+    """Description of an existing collection; what it does not say is None."""
 
     config: models.CollectionConfig
     journal: str | None
@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How much a request may ask for."""
+    """Limits of one request."""
 
     batch: int
     """How many vectors are written at a time."""
@@ -47,7 +47,7 @@ class Limits(NamedTuple):
 
 
 def look(server: Server) -> Found | None:
-    """What there is under the name of a collection; None if nothing is."""
+    """Describe the collection of a server; None if there is none."""
 
     def ask(client: QdrantClient) -> Found | None:
         if not client.collection_exists(server.collection):
@@ -103,7 +103,7 @@ def drop(server: Server) -> None:
 
 
 def count(server: Server) -> int:
-    """How many points a collection has."""
+    """Count the points of a collection."""
     return server.ask("read", lambda client: client.count(server.collection, exact=True).count)
 
 

@@ -196,7 +196,7 @@ def _own_error(what: str, error: Exception, *, url: str) -> StoreError:
 
 
 def _told(error: Exception) -> tuple[int, str]:
-    """What an error of the client says: a status of HTTP, from 500 on if the server is away, and the reason."""
+    """HTTP status and reason of a client's error; from 500 on if the server is away."""
     from grpc import Call
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 

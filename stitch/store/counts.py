@@ -1,4 +1,4 @@
-"""How many snippets of a tenant have a word: what makes a word of a question rare."""
+"""Document frequencies of words by tenant, for the rarity of a question's words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WordCounter:
         self._tenants: dict[str, Counter[int]] = {}
 
     def of(self, tenant: str) -> Mapping[int, int]:
-        """How many snippets of a tenant have each word; under -1 how many have any."""
+        """Document frequency of each word of a tenant; under -1 the number of snippets with any word."""
         held = self._tenants.pop(tenant, None)
         if held is None:
             held = counted(self._points, Where(tenant=tenant))
@@ -34,7 +34,7 @@ class WordCounter:
         return held
 
     def rarity(self, tenant: str, words: Iterable[int]) -> dict[int, float]:
-        """How much words tell among the snippets of a tenant."""
+        """Informativeness of words among the snippets of a tenant."""
         counts = self.of(tenant)
         return {word: informativeness(counts.get(word, 0), snippets=counts.get(-1, 0)) for word in words}
 
@@ -56,7 +56,7 @@ class WordCounter:
 
 
 def counted(points: Points, where: Where) -> Counter[int]:
-    """How many points have each word; under -1 how many have any."""
+    """Document frequency of each word over points; under -1 the number of points with any word."""
     counts: Counter[int] = Counter()
     for point in points.scroll(where, fields=False, words=True):
         counts.update(point.words)

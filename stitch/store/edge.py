@@ -171,7 +171,7 @@ class EdgePoints:
             self._shard.update(engine.UpdateOperation.delete_points(list(map(name_of, ids))))
 
     def count(self, where: Where) -> int:
-        """How many points pass."""
+        """Count the points that pass."""
         with self._errors("read"):
             return int(self._shard.count(engine.CountRequest(exact=True, filter=_filter(where))))
 
@@ -249,7 +249,7 @@ def _filter(where: Where) -> Any:
 
 
 def _indexes() -> dict[str, Any]:
-    """What `filter_of` asks about, with the index of each field."""
+    """Payload indexes of the fields that `filter_of` asks about."""
     number = engine.IntegerIndexParams(lookup=False, range=True)
     return {
         "tenant": engine.KeywordIndexParams(is_tenant=True), "trajectory": engine.KeywordIndexParams(),

@@ -103,7 +103,7 @@ class StoreFolder:
 
 
 def read_note(file: Path, kind: type, *, what: str, hint: str) -> Any:
-    """What `write_note` wrote, of one type.
+    """Read a note that `write_note` wrote, of one type.
 
     Raises:
         StoreError: It cannot be read, or is of another type.

@@ -1,4 +1,4 @@
-"""What a collection on a Qdrant server is made like and how it is read and written, in Qdrant's own words."""
+"""Options of a collection on a Qdrant server, in Qdrant's own words."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class QdrantOptions(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """What the client is given with each read."""
+        """Arguments of the client for each read."""
         return {} if self.read_consistency is None else {"consistency": self.read_consistency}
 
     @property
     def writing(self) -> dict[str, Any]:
-        """What the client is given with each write: it is waited for."""
+        """Arguments of the client for each write, which is waited for."""
         ordering = {} if self.write_ordering is None else {"ordering": self.write_ordering}
         return {"wait": True, **ordering}
 
     @property
     def making(self) -> dict[str, Any]:
-        """What the client is given when it makes the collection, but for what concerns vectors."""
+        """Arguments of the client for making the collection, but for those of vectors."""
         names = ("shard_number", "replication_factor", "write_consistency_factor")
         return {name: value for name in names if (value := getattr(self, name)) is not None}

@@ -1,4 +1,4 @@
-"""Who has a store open: a lock that ends with its process, and a note for whoever comes too early."""
+"""Lock file of a store: a lock that ends with its process, and a note for whoever comes too early."""
 
 from __future__ import annotations
 

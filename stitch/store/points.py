@@ -82,7 +82,7 @@ class Where(NamedTuple):
 
     @classmethod
     def of(cls, query: DensityQuery) -> Where:
-        """What a query sees."""
+        """The filter of a query."""
         moment = query.as_of
         return cls(
             tenant=query.tenant,
@@ -103,7 +103,7 @@ class Search(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What a search found, best first."""
+    """Ids and scores of a search, best first."""
 
     ids: list[Id]
     values: list[float]
@@ -135,7 +135,7 @@ class Points(Protocol):
         """Delete points; those that are not there are no error."""
 
     def count(self, where: Where) -> int:
-        """How many points pass."""
+        """Count the points that pass."""
 
     def flush(self) -> None:
         """Make everything written survive a loss of power."""
@@ -162,7 +162,7 @@ def named_vectors(point: Point, sparse: Callable[..., Any]) -> Any:
 
 
 def vector_names(*, words: bool, dense: bool) -> list[str] | bool:
-    """Which vectors are asked for."""
+    """Names of the vectors to fetch."""
     return [name for name, asked in ((WORDS, words), (DENSE, dense)) if asked] or False
 
 

@@ -107,7 +107,7 @@ class QdrantStore:
         return type(self)(path, embedder_name=self._embedder_name, dimension=self._dimension)
 
     def _kept(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What of a payload is kept."""
+        """The part of a payload that is kept."""
         return payload
 
     def _made(self, payload: Mapping[str, Any], *, validate: bool = False) -> MemorySnippet | None:
@@ -116,7 +116,7 @@ class QdrantStore:
 
     @property
     def not_searched(self) -> Sequence[str]:
-        """Where beside its files something of what was deleted may be left."""
+        """Places beside its files where something deleted may be left."""
         return ()
 
     # Reading and writing
@@ -285,7 +285,7 @@ class QdrantStore:
             return len(damaged)
 
     def _damage(self, point: StoredPoint) -> str:
-        """What of a point is not as it was written; empty if all is."""
+        """The damage of a point; empty if it is as it was written."""
         try:
             made = self._made(point.payload, validate=True)
         except StoreError as error:

@@ -87,7 +87,7 @@ class ServerStore(QdrantStore):
         )
 
     def about(self) -> dict[str, str]:
-        """What the server says of itself and of the collection; that it is away, if it is."""
+        """Version and state of the server and the collection; that it is away, if it is."""
         payload = "minimal" if self._server.minimal else "full"
         named = {"url": self._server.url, "collection": self._collection, "payload": payload}
         try:

@@ -25,7 +25,7 @@ Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 @dataclass(frozen=True)
 class Similarity:
-    """What a query calls similar: `dense_share * cosine + lexical_share * lexical / (lexical + 10)`.
+    """Similarity of a query: `dense_share * cosine + lexical_share * lexical / (lexical + 10)`.
 
     A part that was not asked for, or that is the same for every snippet (a zero vector, no words), is None.
     """
@@ -73,7 +73,7 @@ def halved(lexical: Number) -> Number:
 
 
 def informativeness(carrying: int, *, snippets: int) -> float:
-    """How much a word tells: the inverse document frequency of BM25, ln(1 + (N - n + .5) / (n + .5)), to the power 1.3.
+    """Inverse document frequency of BM25, ln(1 + (N - n + .5) / (n + .5)), to the power 1.3.
 
     Args:
         carrying: How many snippets of the tenant have the word.

@@ -87,7 +87,7 @@ class LoopbackProvider(LoopbackServer):
 
     @property
     def base_url(self) -> str:
-        """What to give as `base_url`."""
+        """The `base_url` for clients."""
         return f"{self.url}/v1"
 
     def _answer(self, request: Request) -> Reply | Silence:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sent."""
+    """A request that a client sent."""
 
     path: str
     headers: Mapping[str, str]
@@ -29,7 +29,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server sends back."""
+    """A reply of the server."""
 
     body: Any = None
     """Made JSON, unless it is bytes: these are sent as they are."""
@@ -66,7 +66,7 @@ class LoopbackServer:
 
     @property
     def url(self) -> str:
-        """Where the server listens, without a slash at the end."""
+        """Address of the server, without a slash at the end."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:

@@ -186,7 +186,7 @@ class Span(NamedTuple):
     """The last of the days that the question names, if those behind it are only when it may have been told."""
 
     def share(self, day: int) -> float:
-        """How much a day is one of them: 1 if the question names it, a quarter if it may have been told then, or 0."""
+        """Match of a day: 1 if the question names it, a quarter if it may have been told then, or 0."""
         if self.any_year:
             told = date.fromordinal(day)
             day = told.month * 31 + told.day

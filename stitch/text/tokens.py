@@ -1,4 +1,4 @@
-"""How many tokens a text has for a model, without a vocabulary."""
+"""Estimate of a text's length in tokens, without a vocabulary."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def stem(word: str) -> str:
 
 
 def beginning_of(stemmed: str) -> str:
-    """What all words of a stem begin with."""
+    """The common prefix of all words of a stem."""
     # A stem is the beginning of its words but for its last letter ("happi"), and of "lying" it is "lie".
     begins = stemmed[:1] if len(stemmed) == 3 and stemmed.endswith("ie") else stemmed[:-1] or stemmed
     return begins.partition("'")[0]  # which may be written as another sign

@@ -42,7 +42,7 @@ _MAKES_ONE = "`stitch optimize TARGET --out FILE` makes one, and so does DSPy's 
 
 
 class PredictorState(BaseModel):
-    """What was made of one prompt."""
+    """Compiled form of one prompt."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -54,7 +54,7 @@ class PredictorState(BaseModel):
 
 
 class Scores(BaseModel):
-    """How well a program did on examples that were held back."""
+    """Scores of a program on examples that were held back."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -67,7 +67,7 @@ class Scores(BaseModel):
 
 
 class Provenance(BaseModel):
-    """Where a compiled program comes from."""
+    """Origin of a compiled program."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -91,7 +91,7 @@ class Provenance(BaseModel):
 
 
 class CompiledProgram(BaseModel):
-    """What an optimizer made of a program."""
+    """A program as an optimizer made it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -101,7 +101,7 @@ class CompiledProgram(BaseModel):
 
 
 class _Made(BaseModel):
-    """What `stitch optimize` adds to the metadata of a file."""
+    """Metadata that `stitch optimize` adds to a file."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -309,7 +309,7 @@ def without_markers(instructions: str) -> str:
 
 
 def reason_to_refuse(instructions: str, demos: Sequence[object]) -> str | None:
-    """What a prompt holds that none of ours does; None if nothing."""
+    """The reason to refuse a compiled prompt: something that none of ours holds; None if there is none."""
     if len(instructions) > _MOST_INSTRUCTION_CHARS:
         return f"has instructions longer than {_MOST_INSTRUCTION_CHARS:,} letters"
     if len(demos) > _MOST_EXAMPLES:
@@ -318,7 +318,7 @@ def reason_to_refuse(instructions: str, demos: Sequence[object]) -> str | None:
 
 
 def breaks_out(value: Any) -> str | None:
-    """What in a text or an example could end what stands around it; None if nothing."""
+    """The reason a text or an example could end its enclosing block; None if there is none."""
     for each in _parts(value):
         if isinstance(each, float) and not math.isfinite(each):
             return "has no finite number"

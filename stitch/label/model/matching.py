@@ -82,7 +82,7 @@ def _key(name: str) -> tuple[str, ...]:
 
 
 def _slip(one: str, other: str) -> float:
-    """How alike two names are that differ in one word; 0 if they differ in more or if either word is short."""
+    """Similarity of two names that differ in one word; 0 if they differ in more or if either word is short."""
     ours, theirs = one.split(), other.split()
     if len(ours) != len(theirs):
         return 0.0
@@ -121,7 +121,7 @@ def locate_references(
     earlier: Sequence[tuple[str | None, str]],
     rejected: Counter[str] | None = None,
 ) -> tuple[ReferenceRewrite, ...]:
-    """What a model resolved, where it stands: only phrases that stand in the text, only names that were said earlier.
+    """Place resolved references in a text: only phrases that stand in it, only names that were said earlier.
 
     A phrase that is given once stands for the same thing at each of its places; one that is given several times for one
     thing at its first place, and for another at its second.
@@ -159,7 +159,7 @@ def _why_not(phrase: str, name: str, text: str, *, said: bool, placed: bool) -> 
 
 
 def _places(phrase: str, text: str, *, used: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Where a phrase stands that no other reference has, as it is written first, then in other case; in order."""
+    """Spans of a phrase that no other reference has, as it is written first, then in other case; in order."""
     pattern = rf"(?<!\w){re.escape(phrase)}(?!\w)"
     exact = [match.span() for match in re.finditer(pattern, text)]
     folded = [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]

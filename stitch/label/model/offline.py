@@ -41,7 +41,7 @@ class OfflineLabeler(WindowedLabeler):
         return _OfflineSession(self, self._fallback, trajectory, saved)
 
     def request(self, session: LabelSession, steps: Sequence[Step]) -> BatchRequest:
-        """What to ask about the next steps of a trajectory; the session stays where it is."""
+        """The request for the next steps of a trajectory; the session stays where it is."""
         with self._lock, suppress(AwaitedError):
             session.label(steps)
         return self._asked
@@ -61,7 +61,7 @@ class OfflineLabeler(WindowedLabeler):
             return session.label(steps)
 
     def written(self, steps: WrittenSteps) -> WrittenLabeler:
-        """What gives steps the labels that stand in a file, under the name of this."""
+        """A labeler that reads labels from a file, under the name of this one."""
         return WrittenLabeler(steps, name=self.name, fallback=self._fallback)
 
 

@@ -31,7 +31,7 @@ def quote(fields: dict[str, Any]) -> str:
 
 
 def shown_text(step: Step, *, limit: int = SHOWN_CHARS) -> str:
-    """What a step says and calls, its middle left out if it is long."""
+    """Quoted text of a step and its calls, the middle left out if it is long."""
     said = step.content.strip()
     calls = [_shown_call(call) for call in step.tool_calls if not said.startswith(f"{call.name}(")]
     return shorten("\n".join(filter(None, [said, *calls])), limit=limit)
@@ -61,7 +61,7 @@ def cut_at_sentence(text: str, *, limit: int) -> str:
 
 
 def shown_time(step: Step) -> str:
-    """When a step happened, to the minute; a time in another form than ISO 8601 as it is, empty if it says none."""
+    """Time of a step, to the minute; a time in another form than ISO 8601 as it is, empty if there is none."""
     if isinstance(step.timestamp, (int, float)):
         try:
             return datetime.fromtimestamp(step.timestamp, tz=timezone.utc).strftime("%Y-%m-%d %H:%M")

@@ -68,7 +68,7 @@ _log = logging.getLogger(__name__)
 
 
 class Estimate(NamedTuple):
-    """What labeling will cost, before any call."""
+    """Estimated cost of labeling, before any call."""
 
     calls: int
     prompt_tokens: int
@@ -319,7 +319,7 @@ class ModelSession:
         self._position += 1
 
     def _keep(self, labels: StepLabels) -> None:
-        """What a person gave, or another model, is neither merged nor renamed here."""
+        """Keep labels that a person or another model gave: they are neither merged nor renamed here."""
         if labels.made_by not in self._ours:
             self._names.keep(labels.intent)
 
@@ -331,7 +331,7 @@ class ModelSession:
         return Past(step.id, step.role, text, scope, events, step.session, time, labels.made_by, summary)
 
     def _located(self, step: Step, references: Iterable[Reference]) -> tuple[ReferenceRewrite, ...]:
-        """What a model resolved in a step, where it stands; how much of it was left out, and why, is in the ledger."""
+        """Place resolved references in a step; those left out, and why, are in the ledger."""
         rejected: Counter[str] = Counter()
         pairs = [(reference.phrase, reference.means) for reference in references]
         found = locate_references(step.content, pairs, earlier=self._earlier(), rejected=rejected)
@@ -340,7 +340,7 @@ class ModelSession:
         return found
 
     def _earlier(self) -> list[tuple[str | None, str]]:
-        """What was said before, as far as it is remembered: what the gists of scopes tell first, then the steps."""
+        """Earlier texts that are still remembered: the gists of scopes first, then the steps."""
         told = [(None, self._shown_scope(name, limit=_GIST_CHARS)) for name in self._gists]
         return [*told, *((past.step, past.text) for past in self._past)]
 

@@ -231,7 +231,7 @@ class _StepwiseSession(ModelSession):
         del self._block[:-MERGE_EVERY_STEPS]
 
     def _look_after(self) -> None:
-        """What is due before the next step: the summary of the scope, and every 50 steps the vocabularies."""
+        """Upkeep that is due before the next step: the summary of the scope, every 50 steps the vocabularies."""
         try:
             if len(self._unsummarized.get(self._scope, ())) >= SUMMARIZE_EVERY_STEPS:
                 self._summarize_scope()

@@ -86,7 +86,7 @@ class WindowedLabeler:
         return WindowedSession(self, self._fallback, trajectory, saved)
 
     def ready(self, steps: Sequence[Step], *, waited_s: float) -> int:
-        """How many of the steps that wait fill whole windows; all, if the first has waited long enough.
+        """Number of waiting steps that fill whole windows; all, if the first has waited long enough.
 
         The last window is whole when so much stands behind it that it will not be left alone at the end.
         """
@@ -110,7 +110,7 @@ class WindowedLabeler:
             start = max(start, end)
 
     def _share(self, step: Step) -> float:
-        """What part of a window a step fills."""
+        """The share of a window that a step fills."""
         return max(1 / self.window_steps, min(1.0, len(quote_step(step)) / CHARS_PER_TOKEN / WINDOW_TOKENS))
 
     def estimate(self, steps: Sequence[Step]) -> Estimate:
@@ -161,7 +161,7 @@ class WindowedSession(ModelSession):
         return labels
 
     def _ask(self, window: Sequence[Step], *, whole: bool = False) -> dict[int, StepReading]:
-        """What the model says of the next steps, by their numbers from 1; at least of one, and if `whole` of all.
+        """Ask the model about the next steps: readings by number from 1; at least one, and if `whole` all.
 
         Raises:
             ModelError: It does not answer, or nothing of the reply can be used.

@@ -23,7 +23,7 @@ from stitch.signatures.windows import AskingReading
 
 
 class WrittenStep(BaseModel):
-    """What a file says of one step."""
+    """Labels of one step in a file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,7 +38,7 @@ class WrittenStep(BaseModel):
     words: tuple[str, ...] = ()
 
     def found_by(self) -> tuple[str, ...]:
-        """What the step is found by in other words, held to what a model may say."""
+        """Other wordings under which the step is found, held to what a model may say."""
         return asks_of(self.asks, self.words)
 
 
@@ -47,7 +47,7 @@ WrittenSteps = Mapping[tuple[str, str], WrittenStep]
 
 
 def written_in(line: bytes) -> WrittenStep | None:
-    """What a line tells of a step of a trajectory; None if it is another line.
+    """Read labels of a step from a line; None if it is another line.
 
     Raises:
         ReplyError: It tells of one, in another format; the message says how.
