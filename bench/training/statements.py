@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
     from stitch.journal import Entry
     from stitch.memory import Memory
+    from stitch.themes.model_records import ReadWindow
     from stitch.themes.reading import Themes
-    from stitch.themes.told import Reading
 
 BUDGET_TOKENS = 256
 """In so many tokens of statements evidence has to be."""
@@ -74,7 +74,7 @@ class StatementTask:
         """The prompts over the hierarchy."""
         return StatementProgram()
 
-    def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> Reading | None:
+    def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> ReadWindow | None:
         """Statements of the model on a window; None if the reply cannot be used."""
         try:
             return StatementModel(model, program=program).read(lesson.given, earlier=())
@@ -85,7 +85,7 @@ class StatementTask:
         """Ask the questions of what was said."""
         if outcome is None:
             return Marks(0.0, {_MEASURE: 0.0}, "The reply could not be used: it has to give statements.")
-        reading: Reading = outcome
+        reading: ReadWindow = outcome
         window: Window = lesson.given
         wanted: Sequence[Wanted] = lesson.gold
         lines, vectors = self._others(window)
@@ -136,7 +136,7 @@ class StatementTask:
             found |= lines[place].steps
         return found
 
-    def _missed(self, wanted: Wanted, missed: frozenset[str], window: Window, reading: Reading) -> Iterator[str]:
+    def _missed(self, wanted: Wanted, missed: frozenset[str], window: Window, reading: ReadWindow) -> Iterator[str]:
         for number, entry in enumerate(window.entries, start=1):
             if entry.id in missed:
                 said = [each.text for each in reading.said if entry.id in each.steps]

@@ -23,7 +23,7 @@ def _lines(*lines: str) -> str:
     return "\n".join(filter(None, lines))
 
 
-class Found(Reply):
+class SearchReply(Reply):
     """The result of a search."""
 
     context: str
@@ -67,7 +67,7 @@ class Explained(Reply):
         return _lines(*map(harmless, self.explanation))
 
 
-class Told(Reply):
+class HistoryReply(Reply):
     """Steps in order."""
 
     trajectories: dict[str, int]

@@ -17,10 +17,10 @@ from stitch.adapters.mcp_replies import (
     Edited,
     Explained,
     Forgotten,
-    Found,
+    HistoryReply,
     Nodes,
     Remembered,
-    Told,
+    SearchReply,
 )
 from stitch.adapters.recalled import recalled_steps
 from stitch.core import MemorySnippet, Origin, Statement, Trust
@@ -56,7 +56,7 @@ class Answers:
         retriever: Literal["intent", "themes", "auto"] | None = None,
         diverse: bool = False,
         min_relevance: Annotated[float, Field(ge=0, le=1)] | None = None,
-    ) -> Found:
+    ) -> SearchReply:
         """Find what was said or done before that answers `query`; nothing if nothing bears on it.
 
         min_trust: high = the user's words only. as_of: the memory as it was then (ISO time). retriever: themes = over
@@ -66,7 +66,7 @@ class Answers:
             self._memory("read"), query=query, trajectory=trajectory, k=k, budget_tokens=budget_tokens,
             min_trust=min_trust, as_of=as_of, retriever=retriever, diverse=diverse, min_relevance=min_relevance,
         )  # fmt: skip
-        return Found(
+        return SearchReply(
             context=answer.context,
             steps=[f"{hit.trajectory}/{hit.step}" for hit in answer.hits],
             nothing_relevant=answer.nothing_relevant,
@@ -104,7 +104,7 @@ class Answers:
         trajectory: str | None = None,
         after: Annotated[int, Field(ge=-1)] = -1,
         limit: Annotated[int, Field(ge=1, le=200)] = 50,
-    ) -> Told:
+    ) -> HistoryReply:
         """Tell what happened in a trajectory, in order; without one, list the trajectories.
 
         after: position of your last step.
@@ -112,14 +112,14 @@ class Answers:
         memory = self._memory("read")
         known = {str(name): name.steps for name in memory.trajectories()}
         if trajectory is None:
-            return Told(trajectories=known, scopes={}, context="", next=None)
+            return HistoryReply(trajectories=known, scopes={}, context="", next=None)
         if trajectory not in known:
             raise no_trajectory(trajectory, list(known))
         stop = after + 1 + limit
         entries = list(memory.steps(trajectory, start=after + 1, stop=stop))
         scopes = {scope.name: list(scope.spans) for scope in memory.inventory(trajectory).scopes}
         more = any(True for _ in memory.steps(trajectory, start=stop, stop=stop + 1))
-        return Told(
+        return HistoryReply(
             trajectories={trajectory: known[trajectory]},
             scopes=scopes,
             context=recalled_steps([entry.snippet() for entry in entries]),
@@ -218,7 +218,7 @@ class Answers:
         except StitchError:  # whether there are any is not known: a tool that is called says what went wrong
             return True
 
-    def timeline_of(self, trajectory: str) -> Told:
+    def timeline_of(self, trajectory: str) -> HistoryReply:
         """The scopes of a trajectory and its first steps."""
         return self.timeline(trajectory, limit=200)
 

@@ -9,7 +9,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.fields import BROKEN, Row, is_system, oldest_first, system_of
 from stitch.sources.messages import MessageReader
 
-Reading = Iterator["Row | StepRejectedError"]
+RowStream = Iterator["Row | StepRejectedError"]
 
 
 class Done(NamedTuple):
@@ -18,7 +18,7 @@ class Done(NamedTuple):
     row: Row
 
 
-def conversation(messages: Iterable[Any], reader: MessageReader, *, speaker: bool = False) -> Reading:
+def conversation(messages: Iterable[Any], reader: MessageReader, *, speaker: bool = False) -> RowStream:
     """The rows of messages; a broken one does not end the reading of those after it."""
     for message in messages:
         if isinstance(message, Done | StepRejectedError):
@@ -34,7 +34,7 @@ def conversation(messages: Iterable[Any], reader: MessageReader, *, speaker: boo
 
 def talk(
     record: Mapping[str, Any], messages: list[Any], reader: MessageReader, *, field: str, speaker: bool = False
-) -> Reading:
+) -> RowStream:
     """The messages that a record has under a `field`, the oldest first; instructions beside them are the first one."""
     system = None if messages and is_system(messages[0]) else system_of(record)
     said = oldest_first(list(messages))
@@ -47,7 +47,7 @@ def about_trajectory(record: Mapping[str, Any], *fields: str) -> dict[str, Any]:
     return {key: value for key, value in record.items() if key not in fields and value is not None}
 
 
-def with_about(about: Mapping[str, Any] | None, rows: Iterable[Row | StepRejectedError]) -> Reading:
+def with_about(about: Mapping[str, Any] | None, rows: Iterable[Row | StepRejectedError]) -> RowStream:
     """The rows; the first that is not rejected says in its metadata what is known `about` the whole trajectory."""
     for row in rows:
         if about and not isinstance(row, StepRejectedError):

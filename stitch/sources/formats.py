@@ -37,7 +37,7 @@ from stitch.sources.recognizing import (
 )
 from stitch.sources.spans import export, is_export, is_span, named_span
 from stitch.sources.streams import joined
-from stitch.sources.traces import Told, named_run, run_of
+from stitch.sources.traces import SpanContent, named_run, run_of
 
 
 def unpacked(record: Any) -> Any:
@@ -115,7 +115,7 @@ def _state(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     named = first_of(record.get("config"), ("configurable",), Mapping)
     thread = str(first_of(named, ("thread_id",)) or reading.name(None, record, whole=False))
     about = {**without(record, "values"), **without(record["values"], "messages")}
-    told = Told(
+    told = SpanContent(
         thread, {"metadata": {}, "timestamp": None}, "state", "state", record["values"]["messages"], identified=True
     )
     for row in with_about(about, reading.traces.rows(told)):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Reading, about_trajectory, conversation, with_about
+from stitch.sources.conversation import RowStream, about_trajectory, conversation, with_about
 from stitch.sources.fields import BROKEN, Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import first_of
@@ -134,7 +134,7 @@ def named_by(record: Any, ids: Iterable[str]) -> str | None:
 def read_as(
     name: str,
     recognizes: Recognizer,
-    read: Callable[[Any, MessageReader], Reading],
+    read: Callable[[Any, MessageReader], RowStream],
     *ids: str,
     told: tuple[str, ...] | None = None,
     whole: bool = False,

@@ -14,7 +14,7 @@ import orjson
 
 from stitch.sources.fields import BROKEN, is_message, seconds_of
 from stitch.sources.parts import first_of, object_in, text_of, without
-from stitch.sources.traces import NESTED, NamedReading, Told, TraceReader, broken, messages_in, words_of
+from stitch.sources.traces import NESTED, NamedRowStream, SpanContent, TraceReader, broken, messages_in, words_of
 from stitch.text.dates import read_timestamp
 
 _DEEPEST = 12
@@ -59,7 +59,7 @@ def is_span(record: Any) -> bool:
     return isinstance(attributes, Mapping | list) and _trace_id(record) is not None
 
 
-def export(record: Mapping[str, Any], traces: TraceReader) -> NamedReading:
+def export(record: Mapping[str, Any], traces: TraceReader) -> NamedRowStream:
     """The steps of an OTLP export: of all its spans, in the order in which they began."""
     spans = [
         {"resource": resource.get("resource"), "scope": scope.get("scope") or scope.get("instrumentationLibrary"),
@@ -76,7 +76,7 @@ def export(record: Mapping[str, Any], traces: TraceReader) -> NamedReading:
             yield None, broken("span", error)
 
 
-def named_span(span: Mapping[str, Any], traces: TraceReader) -> NamedReading:
+def named_span(span: Mapping[str, Any], traces: TraceReader) -> NamedRowStream:
     """The steps of a span, with their trajectory."""
     trace, told = str(_trace_id(span) or "trace"), _told(span)
     if told.trace != trace:
@@ -86,7 +86,7 @@ def named_span(span: Mapping[str, Any], traces: TraceReader) -> NamedReading:
         yield named, row
 
 
-def _told(span: Mapping[str, Any]) -> Told:
+def _told(span: Mapping[str, Any]) -> SpanContent:
     """The messages of a call of a model, or the call of a tool with its result."""
     attributes = _attributes_of(span)
     named = str(attributes.get("gen_ai.conversation.id") or attributes.get("session.id") or _trace_id(span) or "trace")
@@ -96,7 +96,7 @@ def _told(span: Mapping[str, Any]) -> Told:
     if tool is None and not messages:
         messages = _values_in(attributes, told)
     about = {"timestamp": _seconds(span), "metadata": _beside(span, attributes, told)}
-    said = Told(named, about, "span", _name_of(span), messages)
+    said = SpanContent(named, about, "span", _name_of(span), messages)
     if tool is None or not all(message.get("role") == "tool" for message in messages):
         return said
     return said._replace(**_called(str(tool), attributes, messages))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Reading
+from stitch.sources.conversation import RowStream
 from stitch.sources.fields import Row, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import object_in, text_of, without
@@ -23,10 +23,10 @@ NESTED = ("messages", "generations", "message", "choices", "output")
 """Where the messages of what a run is given, or gives, stand."""
 _SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
-NamedReading = Iterator["tuple[str | None, Row | StepRejectedError]"]
+NamedRowStream = Iterator["tuple[str | None, Row | StepRejectedError]"]
 
 
-class Told(NamedTuple):
+class SpanContent(NamedTuple):
     """Content of a span or a run: the call of a tool, or messages; its `name`, as a `kind`, if it tells neither."""
 
     trace: str
@@ -52,7 +52,7 @@ class TraceReader:
         self.conversations: dict[str, str] = {}
         """The conversation that each trace is of, where one of its spans has said so."""
 
-    def rows(self, told: Told) -> Reading:
+    def rows(self, told: SpanContent) -> RowStream:
         """The steps of a span or a run."""
         if told.call is None:
             said = [row for message in told.messages for row in self._once(told, message)]
@@ -73,7 +73,7 @@ class TraceReader:
                 row = {**without(row, "tool_name"), "role": told.kind, "content": told.name}
             yield row
 
-    def _once(self, told: Told, message: Any) -> Reading:
+    def _once(self, told: SpanContent, message: Any) -> RowStream:
         about = told.about
         try:
             for row in self._messages.rows(message):
@@ -86,7 +86,7 @@ class TraceReader:
         except StepRejectedError as error:
             yield error
 
-    def _seen(self, told: Told, row: Row) -> bool:
+    def _seen(self, told: SpanContent, row: Row) -> bool:
         """Whether the trace has shown what a row says, in whichever of its forms; from now on it has."""
         calls = [(call.name, dict(call.arguments)) for call in row.get("tool_calls") or ()]
         said = [
@@ -136,7 +136,7 @@ def messages_in(value: Any) -> list[Any]:
 _LITERAL_CHARS = 20_000
 
 
-def named_run(run: Mapping[str, Any], traces: TraceReader) -> NamedReading:
+def named_run(run: Mapping[str, Any], traces: TraceReader) -> NamedRowStream:
     """The steps of a run with their trajectory; the runs inside it follow."""
     trajectory = run.get("trace_id") or run.get("session_id")
     for row in traces.rows(_told(run)):
@@ -146,12 +146,12 @@ def named_run(run: Mapping[str, Any], traces: TraceReader) -> NamedReading:
             yield from named_run({**({"trace_id": trajectory} if trajectory else {}), **child}, traces)
 
 
-def _told(run: Mapping[str, Any]) -> Told:
+def _told(run: Mapping[str, Any]) -> SpanContent:
     """The messages of a call of a model, or the call of a tool with its result."""
     rest = {key: value for key, value in without(run, "inputs", "outputs", "child_runs").items() if value is not None}
     inputs, outputs = run.get("inputs") or {}, run.get("outputs") or {}
     name, about = run.get("name"), {"timestamp": run.get("start_time"), "metadata": rest}
-    told = Told(str(run.get("trace_id") or run.get("id")), about, "run", str(name or run["run_type"]), [])
+    told = SpanContent(str(run.get("trace_id") or run.get("id")), about, "run", str(name or run["run_type"]), [])
     if run["run_type"] in ("tool", "retriever"):
         return told._replace(**_called(run, inputs, outputs))
     for field, role, side in (("inputs", "user", inputs), ("outputs", "assistant", outputs)):

@@ -18,8 +18,8 @@ from stitch.errors import CutReplyError
 from stitch.label.model.quoting import quote, quote_step, quote_window, shorten
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.text.markers import seen
+from stitch.themes.model_records import ModelStatement, ReadWindow, digest_of
 from stitch.themes.statements import MOST_A_STEP, MOST_CHARS, is_instruction, trust_of
-from stitch.themes.told import Reading, Said, digest_of
 
 if TYPE_CHECKING:
     from stitch.core import Step
@@ -96,7 +96,7 @@ class StatementModel:
         """The model's name, and which compiled program if any."""
         return " ".join(filter(None, (self.model.name, self._program.digest[:8])))
 
-    def read(self, window: Window, *, earlier: Sequence[Statement]) -> Reading:
+    def read(self, window: Window, *, earlier: Sequence[Statement]) -> ReadWindow:
         """Read what the steps of a window assert; the new statements may correct earlier ones that are near.
 
         Raises:
@@ -112,7 +112,7 @@ class StatementModel:
                 said.append(one)
         if rejected:
             self.model.note_use(purpose, rejected={"no step": rejected})
-        return Reading(
+        return ReadWindow(
             trajectory=entries[0].trajectory,
             read={entry.id: digest_of(entry) for entry in entries},
             shown=tuple((each.trajectory, step) for each in earlier for step in each.steps),
@@ -172,7 +172,9 @@ def _resolved(entry: Entry) -> Step:
     return entry.step.model_copy(update={"content": text})
 
 
-def _checked(reading: StatementReading, entries: Sequence[Entry], earlier: Sequence[Statement]) -> Said | None:
+def _checked(
+    reading: StatementReading, entries: Sequence[Entry], earlier: Sequence[Statement]
+) -> ModelStatement | None:
     """A statement, if it says something and stands on steps that were shown."""
     text = " ".join(seen(reading.text).split())[: 2 * MOST_CHARS]
     places = sorted({n for n in reading.steps if 1 <= n <= len(entries)})
@@ -181,7 +183,7 @@ def _checked(reading: StatementReading, entries: Sequence[Entry], earlier: Seque
     last = next((n for n in reversed(reading.steps) if n in places), places[-1])
     steps = [*(n for n in places if n < last), last]
     corrected = dict.fromkeys(n for n in reading.corrects if 1 <= n <= len(earlier))
-    return Said(
+    return ModelStatement(
         text,
         tuple(entries[n - 1].id for n in steps),
         _iso(reading.date),
@@ -189,7 +191,7 @@ def _checked(reading: StatementReading, entries: Sequence[Entry], earlier: Seque
     )
 
 
-def _bounded(said: Iterable[Said]) -> Iterator[Said]:
+def _bounded(said: Iterable[ModelStatement]) -> Iterator[ModelStatement]:
     """Of each step the first few, each text once."""
     counts: dict[str, int] = {}
     seen: set[tuple[str, str]] = set()

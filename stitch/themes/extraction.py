@@ -10,8 +10,8 @@ from stitch.core import Statement, StepState
 from stitch.core.process import ProcessLock
 from stitch.errors import ModelError, ReplyError
 from stitch.themes.asking import EARLIER, NAMED_FROM, THEMES_A_CALL, StatementModel, Window, windows
+from stitch.themes.model_records import Named, read_without_a_model
 from stitch.themes.statements import trust_of
-from stitch.themes.told import Named, read_without_a_model
 
 if TYPE_CHECKING:
     from stitch.journal import Journal
@@ -57,10 +57,10 @@ class Extraction:
         return Extracted(self._windows, self._statements, named)
 
     def _waiting(self, trajectory: str) -> list[Window]:
-        holding, told = self._projection.holding, self._projection.told
+        holding, held = self._projection.holding, self._projection.model_statements
         shown = tuple(state for state in StepState if state is not StepState.RETIRED)
         entries = self._journal.entries(self._projection.tenant, trajectory, states=shown)
-        return list(windows(entries, covered=told.covers, asserts=holding.asserts))
+        return list(windows(entries, covered=held.covers, asserts=holding.asserts))
 
     def _read(self, window: Window) -> None:
         """Read a window, in halves where nothing of the reply can be used; a single step speaks for itself then."""

@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeVar
 from stitch.core import Statement, StepState
 from stitch.journal import Entry, Journal
 from stitch.themes.episodes import Line, mark_of
+from stitch.themes.model_records import ModelStatements
 from stitch.themes.naming import words_counted
 from stitch.themes.statements import statements_of
-from stitch.themes.told import Told
 
 Key = TypeVar("Key")
 
@@ -34,8 +34,8 @@ class Derived(NamedTuple):
 class Holding:
     """The episodes and statements of a tenant."""
 
-    def __init__(self, journal: Journal, *, tenant: str, told: Told) -> None:
-        self._journal, self._tenant, self._told = journal, tenant, told
+    def __init__(self, journal: Journal, *, tenant: str, model_statements: ModelStatements) -> None:
+        self._journal, self._tenant, self._model_statements = journal, tenant, model_statements
         self.lines: dict[str, Line] = {}
         """The steps of each trajectory."""
         self.statements: dict[str, Statement] = {}
@@ -99,7 +99,7 @@ class Holding:
         return derived
 
     def _derive(self, entry: Entry, *, before: Entry | None) -> Derived:
-        told = self._told.said_by(entry)
+        told = self._model_statements.said_by(entry)
         said = {each.id: each for each in (statements_of(entry, before=before) if told is None else told)}
         held = {name: self.statements[name] for name in self._said_by(entry.trajectory, entry.id)}
         gone = [name for name, each in held.items() if name not in said or said[name].text != each.text]

@@ -16,8 +16,8 @@ from stitch.journal import DamagedRecordError, Entry, Journal, NewRecord, Record
 from stitch.text.sentences import sentence_spans
 from stitch.themes.grouping import ATTACHED, KIND, Event, Kept, decode, encode, without
 from stitch.themes.holding import Derived, Holding
+from stitch.themes.model_records import ModelStatements, Named, ReadWindow, ThemeNames
 from stitch.themes.statements import READ_CHARS, statement_id
-from stitch.themes.told import Named, Reading, ThemeNames, Told
 from stitch.themes.upkeep import Upkeep
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ class ThemeProjection:
         self._records = 0
         self.version = 0
         """Another number whenever something has changed."""
-        self.told = Told(journal, tenant=tenant)
+        self.model_statements = ModelStatements(journal, tenant=tenant)
         """Statements of a model."""
         self.names = ThemeNames(journal, tenant=tenant)
         """Names that a model gave to themes."""
         self._clear()
 
     def _clear(self) -> None:
-        self.holding = Holding(self._journal, tenant=self.tenant, told=self.told)
+        self.holding = Holding(self._journal, tenant=self.tenant, model_statements=self.model_statements)
         self.upkeep = Upkeep(self.embedder.dimension)
 
     def bring_up(self) -> None:
@@ -83,8 +83,9 @@ class ThemeProjection:
     def erase(self, trajectory: str, steps: Collection[str]) -> None:
         """Remove all that was made from steps, from the events too; called before the journal forgets them."""
         erased = self._found((trajectory, step) for step in steps)
-        dropped = self.told.drop(trajectory, steps)
-        untold = {(each.trajectory, step): self.told.ids_in(each, step) for each in dropped for step in each.read}
+        held = self.model_statements
+        dropped = held.drop(trajectory, steps)
+        untold = {(each.trajectory, step): held.ids_in(each, step) for each in dropped for step in each.read}
         gone = frozenset(self._said_by(erased)).union(*(untold.get((trajectory, step), ()) for step in steps))
         self.names.drop(gone.union(*untold.values()))
         if self._applied is not None:
@@ -96,9 +97,9 @@ class ThemeProjection:
         self._write()
         self._erase_events(gone)
 
-    def tell(self, reading: Reading) -> None:
+    def tell(self, reading: ReadWindow) -> None:
         """Keep what a model said of steps: it stands in the place of what they say without one."""
-        self.told.take(reading)
+        self.model_statements.take(reading)
         self._read_again(self._found((reading.trajectory, step) for step in reading.read))
         self._write()
 

@@ -15,10 +15,10 @@ from stitch.core.process import ProcessLock
 from stitch.errors import InputError
 from stitch.themes.grouping import name_of, number_of
 from stitch.themes.holding import Holding
+from stitch.themes.model_records import ThemeNames
 from stitch.themes.naming import medoid_of, name_of_terms, terms_of
 from stitch.themes.projection import ThemeProjection
 from stitch.themes.rows import best_places
-from stitch.themes.told import ThemeNames
 from stitch.themes.upkeep import Upkeep
 
 if TYPE_CHECKING:

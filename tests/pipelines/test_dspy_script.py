@@ -27,7 +27,7 @@ from stitch.pipelines.optimize.optimizers import silenced
 from stitch.pipelines.optimize.splitting import take
 from stitch.signatures.programs import StatementProgram, WindowProgram
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, label_by_rules
-from stitch.themes.told import Reading, Said
+from stitch.themes.model_records import ModelStatement, ReadWindow
 
 SCRIPT = Path(__file__).resolve().parents[2] / "examples/optimize_with_dspy.py"
 
@@ -120,9 +120,9 @@ def opened(tmp_path):
         yield open_task("statements", data, valid=None, tenant=None, seed=0, stack=stack)
 
 
-def saying(lesson: Any, *said: Said) -> Reading:
+def saying(lesson: Any, *said: ModelStatement) -> ReadWindow:
     entries = lesson.given.entries
-    return Reading(entries[0].trajectory, {}, (), Trust.HIGH, said, "m")
+    return ReadWindow(entries[0].trajectory, {}, (), Trust.HIGH, said, "m")
 
 
 def test_the_prompt_of_statements_is_taught_by_the_recall_of_evidence(opened, tmp_path):
@@ -166,12 +166,12 @@ def test_what_is_not_told_or_told_of_all_steps_at_once_finds_nothing(opened):
     task, parts = opened
     lesson = parts.train[0]
     every = tuple(entry.id for entry in lesson.given.entries)
-    for outcome in (None, saying(lesson), saying(lesson, Said(lesson.gold[0].question, every, None, ()))):
+    for outcome in (None, saying(lesson), saying(lesson, ModelStatement(lesson.gold[0].question, every, None, ()))):
         marks = task.mark(lesson, outcome)
         assert marks.score == 0.0
         assert marks.feedback
     [step] = lesson.gold[0].steps
-    marks = task.mark(lesson, saying(lesson, Said(lesson.gold[0].question, (step,), None, ())))
+    marks = task.mark(lesson, saying(lesson, ModelStatement(lesson.gold[0].question, (step,), None, ())))
     assert 0 < marks.score <= 1
     assert marks.feedback.count("was not told") == min(4, len(lesson.gold) - 1)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from stitch.core import MemorySnippet
 from stitch.retrieve.kinds import Kind, kind_of
-from stitch.retrieve.links.told import CallWritten, calls_in
+from stitch.retrieve.links.facts import CallWritten, calls_in
 
 
 class Answered(NamedTuple):

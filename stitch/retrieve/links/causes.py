@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from stitch.core import Cause, MemorySnippet
 from stitch.retrieve.kinds import FAILURES, Kind, failed, kind_of
-from stitch.retrieve.links.told import calls_in
+from stitch.retrieve.links.facts import calls_in
 from stitch.text.identifiers import identifiers
 
 _MOST_IDENTIFIERS = 12

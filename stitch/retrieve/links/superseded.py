@@ -1,6 +1,6 @@
 """Values that no longer hold: a later step tells the same field of the same thing otherwise.
 
-Only what programs write is read (`links.told`), and only what tells how a thing stands: the result of a look at it, of
+Only what programs write is read (`links.facts`), and only what tells how a thing stands: the result of a look at it, of
 a change to it, and the arguments of a change that went well. What was found among others ("flights on May 20") is
 compared with the same search alone, and what two payments say of themselves is not compared at all.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from stitch.core import MemorySnippet, SupersededValue
 from stitch.retrieve.kinds import changes, failed
 from stitch.retrieve.links.calls import Answered, answered, in_order
-from stitch.retrieve.links.told import CallWritten, Told, named_by, told_by_arguments, told_in
+from stitch.retrieve.links.facts import CallWritten, Fact, facts_in, facts_of_arguments, named_by
 from stitch.text.structured import in_words
 from stitch.text.words import word_set
 
@@ -34,7 +34,7 @@ _SETTING = frozenset(("edit", "write", "cancel"))
 class _Telling(NamedTuple):
     position: int
     snippet: MemorySnippet
-    told: Told
+    told: Fact
     change: str
     """The tool and the things of a change that leaves a thing as it says; of other changes what none equals."""
     looks: bool
@@ -104,7 +104,7 @@ def _tellings(exchanges: Sequence[Answered]) -> Iterator[_Telling]:
         if each.call is None or failed(each.result):
             continue
         call, named = each.call, named_by(each.call.arguments)
-        fields = list(_of_the_thing(told_in(each.result.text), named[:1]))
+        fields = list(_of_the_thing(facts_in(each.result.text), named[:1]))
         if not changes(each.call_step):
             for told in fields:
                 thing = (*told.thing, *_limits(call, told.thing[:1], named=named))
@@ -113,7 +113,7 @@ def _tellings(exchanges: Sequence[Answered]) -> Iterator[_Telling]:
         sets = not _SETTING.isdisjoint(each.call_step.intent.event_types)
         change = f"{call.name} {' '.join(named)}" if sets else f"{number}"
         told_of = {told.field for told in fields}
-        for told in _of_the_thing(told_by_arguments(call.arguments), named[:1]):
+        for told in _of_the_thing(facts_of_arguments(call.arguments), named[:1]):
             if told.thing and told.field not in told_of:
                 yield _Telling(each.call_step.position, each.call_step, told, change=f"{number}", looks=False)
         for told in fields:
@@ -124,7 +124,7 @@ def _tellings(exchanges: Sequence[Answered]) -> Iterator[_Telling]:
                 )
 
 
-def _of_the_thing(fields: Iterable[Told], named: tuple[str, ...]) -> Iterator[Told]:
+def _of_the_thing(fields: Iterable[Fact], named: tuple[str, ...]) -> Iterator[Fact]:
     """Fields that tell how a thing stands; what names none is told of the one that the call names."""
     for told in fields:
         last = told.field.split()[-1]

@@ -22,6 +22,7 @@ from stitch.retrieve.path.syntax import (
     Bracket,
     Compare,
     Condition,
+    Constant,
     End,
     Field,
     Has,
@@ -31,7 +32,6 @@ from stitch.retrieve.path.syntax import (
     Operand,
     Over,
     Path,
-    Said,
     Shift,
     Step,
     values_in,
@@ -90,7 +90,7 @@ class Judge:
             said = self.values(condition.operand, places)
             return {place: float(bool(values)) for place, values in zip(places, said, strict=True)}
         if condition.how != "contains" and isinstance(condition.left, Field) and condition.left.path is None:
-            constants = [said_value(side.value) for side in condition.right if isinstance(side, Said)]
+            constants = [said_value(side.value) for side in condition.right if isinstance(side, Constant)]
             if len(constants) == len(condition.right):
                 return self._by_column(condition, condition.left.name, constants, places)
         left = self.values(condition.left, places)
@@ -261,7 +261,7 @@ class Judge:
             if operand.path is None:
                 return self._field(operand.name, places)
             return self._field_of(operand.path, operand.name, places)
-        if isinstance(operand, Said):
+        if isinstance(operand, Constant):
             return [[said_value(operand.value)]] * len(places)
         if isinstance(operand, End):
             return [ends(operand.which, values) for values in self.values(operand.of, places)]

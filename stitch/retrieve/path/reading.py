@@ -21,6 +21,7 @@ from stitch.retrieve.path.syntax import (
     Bracket,
     Compare,
     Condition,
+    Constant,
     End,
     Field,
     Has,
@@ -34,7 +35,6 @@ from stitch.retrieve.path.syntax import (
     Picked,
     Pipe,
     Query,
-    Said,
     Sets,
     Shift,
     Step,
@@ -76,7 +76,7 @@ def _excerpt(query: str, position: int) -> str:
     return f"{'…' if start else ''}{query[start:position]}⟨here⟩{query[position:end]}{'…' if end < len(query) else ''}"
 
 
-class _Found(NamedTuple):
+class _PathEnd(NamedTuple):
     """A path and the field at its end, before it is known whether it is a condition, an operand or evidence."""
 
     path: Path
@@ -104,13 +104,13 @@ class _Found(NamedTuple):
 
 def _condition(said: Any) -> Condition:
     """A condition; a path or a field that stands alone is one: that it is there."""
-    if not isinstance(said, _Found):
+    if not isinstance(said, _PathEnd):
         return cast("Condition", said)
     return Over("some", said.path) if said.field is None else Has(said.operand)
 
 
 def _operand(said: Any) -> Operand:
-    return said.operand if isinstance(said, _Found) else cast("Operand", said)
+    return said.operand if isinstance(said, _PathEnd) else cast("Operand", said)
 
 
 def _name(token: Token) -> str:
@@ -298,11 +298,11 @@ class SyntaxReader(Transformer[Token, Any]):
         return self._together(joined[name], list(parts))
 
     def contains(self, sign: Token, operand: Any, text: Token) -> Condition:
-        return Compare(_operand(operand), "contains", (Said(_string(text)),))
+        return Compare(_operand(operand), "contains", (Constant(_string(text)),))
 
     def _over(self, how: Token, parts: tuple[Any, ...]) -> Over | None:
         """A path alone is evidence, whatever slash it begins with, below the node at hand."""
-        if len(parts) != 1 or not isinstance(parts[0], _Found) or not parts[0].below.steps:
+        if len(parts) != 1 or not isinstance(parts[0], _PathEnd) or not parts[0].below.steps:
             return None
         name, path, field = how.removeprefix("agg_"), parts[0].below, parts[0].field
         if field is None:
@@ -314,7 +314,7 @@ class SyntaxReader(Transformer[Token, Any]):
     def compared(self, left: Any, how: Token, right: Any) -> Condition:
         said, other, order = _operand(left), _operand(right), _ORDERS.get(how, str(how))
         self._check_sides(how, said, other)
-        if isinstance(said, Said):
+        if isinstance(said, Constant):
             said, other, order = other, said, _FLIPPED.get(order, order)
         return Compare(said, cast("Any", order), (other,))
 
@@ -324,11 +324,11 @@ class SyntaxReader(Transformer[Token, Any]):
         return Compare(said, "in", others)
 
     def _check_sides(self, how: Token, *sides: Operand) -> None:
-        if all(isinstance(side, Said) for side in sides):
+        if all(isinstance(side, Constant) for side in sides):
             raise self._refuse("both sides are said by the query itself: name a field, as in `@cost > 3`", at=how)
 
     def alike(self, left: Any, how: Token, words: Token) -> Condition:
-        whole = isinstance(left, _Found) and left.field is None
+        whole = isinstance(left, _PathEnd) and left.field is None
         target = Field("node") if whole and left.path == Path("here", (_SELF,)) else _operand(left)
         if not isinstance(target, Field) or target.path is not None:
             raise self._refuse(f"{how} compares `node`, `own` or a field with a text", at=how)
@@ -343,13 +343,13 @@ class SyntaxReader(Transformer[Token, Any]):
         return list(operands)
 
     def number(self, said: Token) -> Operand:
-        return Said(self._number(said))
+        return Constant(self._number(said))
 
     def text(self, said: Token) -> Operand:
-        return Said(_string(said))
+        return Constant(_string(said))
 
     def truth(self, said: Token) -> Operand:
-        return Said(said.startswith("true"))
+        return Constant(said.startswith("true"))
 
     def end(self, which: Token, operand: Any) -> Operand:
         return End("start" if which == "start" else "end", _operand(operand))
@@ -360,7 +360,7 @@ class SyntaxReader(Transformer[Token, Any]):
             raise self._refuse(f"{how}(..) of conditions is no number: give it a path", at=how)
         return over
 
-    def counted(self, how: Token, found: _Found) -> Operand:
+    def counted(self, how: Token, found: _PathEnd) -> Operand:
         if how == "sum" and (found.field is None or not found.below.steps):
             raise self._refuse("sum(..) takes a path to a field of nodes, such as `sum(/Option/@cost)`", at=how)
         if how == "count" and found.field is not None:
@@ -368,14 +368,14 @@ class SyntaxReader(Transformer[Token, Any]):
             raise self._refuse(said, at=how)
         return Over(cast("Any", str(how)), found.below, found.field)
 
-    def found(self, *parts: Any) -> _Found:
+    def found(self, *parts: Any) -> _PathEnd:
         """A path and the field at its end. Of a path that is evidence it is said later that it starts here."""
         *marks, steps = parts
         if isinstance(steps, Field):
-            return _Found(Path("here", ()), steps.name)
+            return _PathEnd(Path("here", ()), steps.name)
         path, field = self._following(marks[-1] if marks else None, steps)
         rooted = bool(marks) and marks[0].type == "ROOT"
-        return _Found(Path("document" if marks else "here", path), field, rooted=rooted)
+        return _PathEnd(Path("document" if marks else "here", path), field, rooted=rooted)
 
     # Pipes.
 
@@ -384,6 +384,6 @@ class SyntaxReader(Transformer[Token, Any]):
 
     def top(self, how: Token, count: Token, operand: Any, direction: Token | None) -> Pipe:
         by, number = _operand(operand), self._whole(count, least=1)
-        if isinstance(by, Said):
+        if isinstance(by, Constant):
             raise self._refuse("name what to order by: `top 3 by @cost`", at=how)
         return Pipe("top", number, by, ascending=direction == "asc")

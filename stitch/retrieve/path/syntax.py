@@ -147,13 +147,13 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Said:
+class Constant:
     """A number, a text or a truth, as the query says it."""
 
     value: float | str | bool
 
     def __eq__(self, other: object) -> bool:  # 1 == True, but they are not said alike
-        return isinstance(other, Said) and type(self.value) is type(other.value) and self.value == other.value
+        return isinstance(other, Constant) and type(self.value) is type(other.value) and self.value == other.value
 
     def __hash__(self) -> int:
         return hash((type(self.value), self.value))
@@ -198,7 +198,7 @@ class Over:
         return self.field is None and self.how != "count"
 
 
-Operand: TypeAlias = "Field | Said | End | Over"
+Operand: TypeAlias = "Field | Constant | End | Over"
 
 
 @dataclass(frozen=True)

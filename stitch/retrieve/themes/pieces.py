@@ -30,7 +30,7 @@ _CHARS_A_TOKEN = 7
 """Texts of so many characters a token are rare."""
 
 
-class Said(NamedTuple):
+class ScoredStatement(NamedTuple):
     """A statement, or a step that makes none, with the step that says it."""
 
     text: str
@@ -116,10 +116,10 @@ class Sentences(Sequence[Sentence]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Pieces:
     """Statements and sentences of the best steps, the most relevant first."""
 
-    statements: Sequence[Said]
+    statements: Sequence[ScoredStatement]
     vectors: Vectors
     """Of the statements; zeros of what has none."""
     sentences: Sentences
@@ -132,8 +132,8 @@ class Told:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """Reads what steps say for a question.
+class PieceReader:
+    """Reader of statements and sentences for a question.
 
     Attributes:
         constants: What counts how much.
@@ -162,7 +162,7 @@ class Reading:
         vector: Vectors,
         hierarchy: Themes | None,
         tokens: int,
-    ) -> Told:
+    ) -> Pieces:
         """Score the statements of steps, down to about so many tokens.
 
         Without a hierarchy, steps are read as they are.
@@ -171,7 +171,7 @@ class Reading:
         made = _said(hits, ranks, hierarchy, least=self.min_trust)
         if not made:
             none = Sentences((), apart=(), bearing=int, count=self.counter.count)
-            return Told(statements=(), vectors=np.zeros((0, len(vector)), np.float32), sentences=none)
+            return Pieces(statements=(), vectors=np.zeros((0, len(vector)), np.float32), sentences=none)
         texts = [folded(each.text[:_READ_CHARS]) for each in made]
         wording = Wording(question, texts)
         vectors = _vectors(made, hierarchy, dimension=len(vector))
@@ -187,7 +187,7 @@ class Reading:
                 break
         statements = [made[place]._replace(relevance=relevance[place]) for place in kept]
         found = self._sentences(statements, wording, vector)
-        return Told(statements=statements, vectors=vectors[kept], sentences=found)
+        return Pieces(statements=statements, vectors=vectors[kept], sentences=found)
 
     def _speakers(self, hits: Sequence[ScoredSnippet]) -> dict[str, float]:
         """Bonus for the steps of each role that is asked of; steps beside hits have no parts, but a role."""
@@ -195,7 +195,7 @@ class Reading:
             return {}
         return {hit.snippet.role: self.constants.speaker * hit.parts[SPEAKER] for hit in hits if hit.parts.get(SPEAKER)}
 
-    def _relevance(self, made: Sequence[Said], said: Sequence[float], alike: Vectors) -> list[float]:
+    def _relevance(self, made: Sequence[ScoredStatement], said: Sequence[float], alike: Vectors) -> list[float]:
         """Score each statement: its own words and vector, and the rank of its step."""
         known = self.constants
         share = known.wide_step_share if self.wide else known.step_share
@@ -212,7 +212,7 @@ class Reading:
             found.append(round(told, 5))  # processors differ in what comes after
         return found
 
-    def _sentences(self, statements: Sequence[Said], wording: Wording, vector: Vectors) -> Sentences:
+    def _sentences(self, statements: Sequence[ScoredStatement], wording: Wording, vector: Vectors) -> Sentences:
         """The statements, or their sentences; of each the one that bears most on the question counts in full."""
         known, count = self.constants, self.counter.count
         apart = [_apart(each.text) if self._is_long(each.text) else [each.text] for each in statements]
@@ -304,20 +304,20 @@ def _apart(text: str) -> list[str]:
 
 def _said(
     hits: Sequence[ScoredSnippet], ranks: Mapping[str, float], hierarchy: Themes | None, *, least: Trust | None
-) -> list[Said]:
-    made: list[Said] = []
+) -> list[ScoredStatement]:
+    made: list[ScoredStatement] = []
     steps = [(hit.snippet.trajectory, hit.snippet.step) for hit in hits]
     said = [()] * len(steps) if hierarchy is None else hierarchy.said_in(steps)
     for (name, rank), hit, own in zip(ranks.items(), hits, said, strict=True):
         snippet = hit.snippet
         if own and (least is None or min(each.trust for each in own) >= least):
-            made += [Said(each.text, snippet, name, each, rank) for each in own]
+            made += [ScoredStatement(each.text, snippet, name, each, rank) for each in own]
         elif snippet.text.strip():
-            made.append(Said(snippet.resolved, snippet, name, None, rank))
+            made.append(ScoredStatement(snippet.resolved, snippet, name, None, rank))
     return made
 
 
-def _vectors(made: Sequence[Said], hierarchy: Themes | None, *, dimension: int) -> Vectors:
+def _vectors(made: Sequence[ScoredStatement], hierarchy: Themes | None, *, dimension: int) -> Vectors:
     vectors = np.zeros((len(made), dimension), np.float32)
     places = [place for place, each in enumerate(made) if each.statement is not None]
     if hierarchy is not None and places:

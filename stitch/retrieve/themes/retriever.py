@@ -36,7 +36,7 @@ from stitch.retrieve.question import QuestionForm, form_of
 from stitch.retrieve.run_question import read_run_question
 from stitch.retrieve.themes.constants import OF_MANY_STEPS, THEME_CONSTANTS, ThemeConstants
 from stitch.retrieve.themes.page import Placed, fit_page
-from stitch.retrieve.themes.pieces import Reading, Told
+from stitch.retrieve.themes.pieces import PieceReader, Pieces
 
 if TYPE_CHECKING:
     from stitch.core import LabelInventory
@@ -119,7 +119,7 @@ class ThemesRetriever:
         hierarchy = None if self._hierarchies is None else self._hierarchies(request.tenant)
         check_canceled()
         [vector] = self._embedder.embed([request.query])
-        reading = Reading(
+        reader = PieceReader(
             constants=known,
             counter=counter,
             embed=self._embedder.embed,
@@ -128,7 +128,7 @@ class ThemesRetriever:
             calls=tells_of_runs(found.hits) and read_run_question(request.query).calls,
             min_trust=request.min_trust,
         )
-        told = reading.read(
+        pieces = reader.read(
             found.hits,
             question=request.query,
             vector=vector,
@@ -136,9 +136,9 @@ class ThemesRetriever:
             tokens=max(known.least_read_tokens, int(_MORE * request.budget_tokens)),
         )
         check_canceled()
-        covering = self._cover(told, request.budget_tokens, form=form)
+        covering = self._cover(pieces, request.budget_tokens, form=form)
         placed = self._placed(
-            told, covering.order, hierarchy, known={hit.snippet.id: hit.snippet for hit in found.hits}
+            pieces, covering.order, hierarchy, known={hit.snippet.id: hit.snippet for hit in found.hits}
         )
         context = fit_page(
             placed, budget_tokens=request.budget_tokens, counter=counter, name_of=partial(_name, hierarchy)
@@ -160,8 +160,8 @@ class ThemesRetriever:
                     "stage I",
                     {
                         "steps": float(len(found.hits)),
-                        "statements": float(len(told.statements)),
-                        "sentences": float(len(told.sentences)),
+                        "statements": float(len(pieces.statements)),
+                        "sentences": float(len(pieces.sentences)),
                         "chosen": float(len(covering.order)),
                         "by_coverage": covering.by_coverage,
                     },
@@ -170,20 +170,20 @@ class ThemesRetriever:
             ),
         )
 
-    def _cover(self, told: Told, budget_tokens: int, *, form: QuestionForm) -> Covering:
+    def _cover(self, pieces: Pieces, budget_tokens: int, *, form: QuestionForm) -> Covering:
         known, spent = self.constants, 0
 
         def enough(chosen: int) -> bool:
             nonlocal spent
-            spent += told.sentences[chosen].tokens
+            spent += pieces.sentences[chosen].tokens
             return spent >= budget_tokens
 
-        parts = told.sentences.parts
-        steps = [told.statements[each.of].step for each in parts]
+        parts = pieces.sentences.parts
+        steps = [pieces.statements[each.of].step for each in parts]
         numbers = {step: number for number, step in enumerate(dict.fromkeys(steps))}
         return choose_covering(
             [each.relevance for each in parts],
-            told.likeness(known.covered_pieces),
+            pieces.likeness(known.covered_pieces),
             share=known.coverage_share,
             groups=[numbers[step] for step in steps],
             repeat=known.wide_repeat if form in OF_MANY_STEPS else known.repeat,
@@ -194,17 +194,17 @@ class ThemesRetriever:
 
     def _placed(
         self,
-        told: Told,
+        pieces: Pieces,
         order: Sequence[int],
         hierarchy: Themes | None,
         *,
         known: Mapping[str, MemorySnippet],
     ) -> list[Placed]:
         """Pieces in an order, each with where it stands; of steps that are not known the store tells the places."""
-        themes = _theme_ids(told, order, hierarchy)
+        themes = _theme_ids(pieces, order, hierarchy)
         placed: list[Placed] = []
-        for sentence in map(told.sentences.__getitem__, order):
-            said = told.statements[sentence.of]
+        for sentence in map(pieces.sentences.__getitem__, order):
+            said = pieces.statements[sentence.of]
             statement, snippet = said.statement, said.snippet
             steps: tuple[str, ...] = (snippet.step,)
             ids: tuple[str, ...] = (said.step,)
@@ -251,9 +251,9 @@ class ThemesRetriever:
         return tuple(made)
 
 
-def _theme_ids(told: Told, order: Sequence[int], hierarchy: Themes | None) -> dict[str, str | None]:
+def _theme_ids(pieces: Pieces, order: Sequence[int], hierarchy: Themes | None) -> dict[str, str | None]:
     """The ids of the themes of what is in an order, by the ids of the statements."""
-    said = (told.statements[told.sentences.parts[each].of].statement for each in order)
+    said = (pieces.statements[pieces.sentences.parts[each].of].statement for each in order)
     ids = list(dict.fromkeys(each.id for each in said if each is not None))
     return dict(zip(ids, [None] * len(ids) if hierarchy is None else hierarchy.theme_ids(ids), strict=True))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from stitch.core import Origin
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Done, Reading, conversation, talk
+from stitch.sources.conversation import Done, RowStream, conversation, talk
 from stitch.sources.fields import Row, event, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of, without
@@ -47,7 +47,7 @@ def is_head(record: Any) -> bool:
     )  # fmt: skip
 
 
-def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def session_line(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """One line of a coding agent's session file: a message with who, when, and what came before."""
     if record.get("type") == "summary":
         yield event(record, without(record, "type"))
@@ -84,7 +84,7 @@ def _marked(record: Mapping[str, Any], *, origin: Origin | None) -> Row:
     return {"origin": origin or Origin.AGENT} if record.get("isSidechain") is True else {}  # there the agent asks
 
 
-def payload_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def payload_line(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """One line of a coding agent's session file that keeps what it says under `payload`."""
     payload, kind = record["payload"], str(record.get("type"))
     outer = without(record, "payload", "timestamp", "type")
@@ -202,7 +202,7 @@ def is_run(record: Any) -> bool:
     return isinstance(one, Mapping) and "role" not in one and ("action" in one or "observation" in one)
 
 
-def event_message(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def event_message(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """One event of OpenHands; the call of a tool, its result, or what is said."""
     rest = {key: value for key, value in record.items() if key not in _ELSEWHERE and value is not None}
     named = (("id", "id"), ("parent", "cause"), ("parent", "action_id"))
@@ -277,7 +277,7 @@ def _arguments_in(record: Mapping[str, Any], action: Any, rest: dict[str, Any]) 
     return dict(given) if isinstance(given, Mapping) else {}
 
 
-def run_events(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def run_events(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """A run: its events, or pairs of an action and an observation."""
     for entry in record["history"]:
         for said in entry if isinstance(entry, list) else [entry]:
@@ -313,7 +313,7 @@ def is_swe_run(record: Any) -> bool:
         has(trajectory=first("observation"))(record) and "intent" not in record)  # fmt: skip
 
 
-def swe_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def swe_run(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """The messages of `history`, each action as a tool call and each observation as its result.
 
     The entries of `trajectory` repeat the same thoughts and observations; what they alone know (state, time) goes to
@@ -358,7 +358,7 @@ def _messages_of(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"role": "user", "content": entry.get("observation")}
 
 
-def mini_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def mini_run(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """A run of mini-SWE-agent; the command in a reply is a call, and what the user says then its result."""
     return talk(record, list(_commanded(record["messages"])), reader, field="messages")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stitch.core import Origin
-from stitch.sources.conversation import Done, Reading, conversation, talk
+from stitch.sources.conversation import Done, RowStream, conversation, talk
 from stitch.sources.fields import event, is_message, system_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of, without
@@ -125,7 +125,7 @@ def protocol_message(record: Mapping[str, Any]) -> Messages:
         yield Done(event({"type": str(record["method"]).replace("/", " ")}, {**rest, "params": called}))
 
 
-def node_update(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def node_update(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """Update of a node of a graph: the messages that it adds to the state."""
     ((node, update),) = record.items()
     return talk({"node": node, **update}, update["messages"], reader, field="messages")
@@ -169,7 +169,7 @@ def crew_task(record: Mapping[str, Any]) -> Messages:
                 "metadata": without(record, said, "timestamp")})  # fmt: skip
 
 
-def live_message(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def live_message(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """A message between a program and Gemini's live interface."""
     (kind, said), *others = record.items()
     inner = said if isinstance(said, Mapping) else {}
@@ -185,7 +185,7 @@ def live_message(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     return conversation([{**system[1], "metadata": without(rest, system[0])}], reader)
 
 
-def spoken_in_turn(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def spoken_in_turn(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """A dialogue that says what is said and not by whom: two speak in turn."""
     field = dialogue_of(record) or ""
     turns = [{"role": f"speaker {number % 2 + 1}", **(said if isinstance(said, Mapping) else {"text": said})}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Done, Reading, talk
+from stitch.sources.conversation import Done, RowStream, talk
 from stitch.sources.fields import Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of, without
@@ -100,7 +100,7 @@ def episode(record: Mapping[str, Any]) -> Messages:
         yield _gave(tool, observed[number] if number < len(observed) else None, rest)
 
 
-def task_messages(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def task_messages(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """A task of BFCL: what the user asks, turn by turn."""
     messages = [message for turn in record["question"] for message in (turn if isinstance(turn, list) else [turn])]
     return talk(record, messages, reader, field="question")

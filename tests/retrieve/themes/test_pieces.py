@@ -13,7 +13,7 @@ from stitch.retrieve import PieceCounter
 from stitch.retrieve.context.recalled import is_recalled
 from stitch.retrieve.themes.constants import THEME_CONSTANTS
 from stitch.retrieve.themes.page import Placed, fit_page
-from stitch.retrieve.themes.pieces import Reading
+from stitch.retrieve.themes.pieces import PieceReader
 from stitch.retrieve.themes.wording import Wording, folded
 
 COUNTER = PieceCounter()
@@ -143,7 +143,7 @@ def hit(step: str, role: str, **parts: float) -> ScoredSnippet:
 def test_what_the_one_who_is_asked_of_says_comes_first_also_beside_hits_unless_a_summary_is_asked_for(
     wide: bool, first: str
 ) -> None:
-    reading = Reading(
+    reading = PieceReader(
         constants=THEME_CONSTANTS, counter=COUNTER, embed=lambda texts: np.zeros((len(texts), 2), np.float32), wide=wide
     )
     hits = [hit("1", "Ben"), hit("2", "Ada"), hit("30", "Ada", speaker=0.06)]  # what stands beside a hit has no parts

@@ -27,8 +27,8 @@ class PassageRead(NamedTuple):
     """Of words that carry meaning, and of pairs of words that follow each other."""
 
 
-class Reading:
-    """The different texts of passages and of their parts, numbered; each is embedded once.
+class PassageIndex:
+    """Numbered texts of passages and of their parts, each embedded once.
 
     Args:
         embedder: Compares texts; if None, none is near a condition, and words in common have to do.
@@ -77,13 +77,13 @@ class Reading:
 class Population:
     """Passages that are scored together, made ready for any condition."""
 
-    def __init__(self, passages: Sequence[Passage], *, reading: Reading) -> None:
+    def __init__(self, passages: Sequence[Passage], *, index: PassageIndex) -> None:
         import numpy as np
 
-        self._passages, self._reading, self.count = passages, reading, len(passages)
-        with reading.lock:
-            read = list(map(reading.read, passages))
-            self.terms = list(reading.terms)
+        self._passages, self._index, self.count = passages, index, len(passages)
+        with index.lock:
+            read = list(map(index.read, passages))
+            self.terms = list(index.terms)
             """Words and pairs in any of them, or in other versions, and one that is empty."""
         self._own = np.array([each.own for each in read], np.intp)
         self._parts, self._terms = _Lists([each.parts for each in read]), _Lists([each.terms for each in read])
@@ -92,10 +92,10 @@ class Population:
 
     def nearness(self, condition: str) -> dict[str, Column]:
         """The nearness of the own text of each passage, and of its nearest part."""
-        if (embedder := self._reading.embedder) is None:
+        if (embedder := self._index.embedder) is None:
             return {}
-        with self._reading.lock:
-            near = self._reading.nearness(condition, embedder=embedder)
+        with self._index.lock:
+            near = self._index.nearness(condition, embedder=embedder)
         return {"own": near[self._own], "part": self._parts.most(near)}
 
     def best_term(self, values: Sequence[float]) -> Column:

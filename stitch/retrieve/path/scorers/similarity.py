@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from stitch.core.protocols import Embedder
 from stitch.core.text_cache import text_cache
 from stitch.embed.static import StaticEmbedder
-from stitch.retrieve.path.scorers.population import Population, Reading
+from stitch.retrieve.path.scorers.population import PassageIndex, Population
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage, Passages
 from stitch.retrieve.path.scorers.reading import alternatives, asked_words, denied, names_one, ruled_out
 from stitch.text.kinds import kinds_of, singular_stem
@@ -134,13 +134,13 @@ def _judged(scorer: SimilarityScorer, condition: str, passages: Passages) -> Jud
 
 @text_cache(maxsize=64)
 def _made_ready(scorer: SimilarityScorer, passages: Passages) -> Population:
-    return Population(passages, reading=_reading_of(scorer, passages.tree or id(passages)))
+    return Population(passages, index=_index_of(scorer, passages.tree or id(passages)))
 
 
 @text_cache(maxsize=64)
-def _reading_of(scorer: SimilarityScorer, tree: str | int) -> Reading:
+def _index_of(scorer: SimilarityScorer, tree: str | int) -> PassageIndex:
     """The texts of a tree in any version, under the id of its root."""
-    return Reading(scorer.embedder)
+    return PassageIndex(scorer.embedder)
 
 
 def _told(condition: str, ready: Population, capitals: frozenset[str]) -> dict[str, Column]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from stitch.core.text_cache import text_cache
 from stitch.text.structured import in_words
 
-MAX_TOLD = 400
+MAX_FACTS = 400
 """So many fields of a text are read."""
 MAX_DEPTH = 8
 _READ_CHARS = 40_000
@@ -41,7 +41,7 @@ _LINE = re.compile(
 _LEAST_LINES = 2
 
 
-class Told(NamedTuple):
+class Fact(NamedTuple):
     """One field of a thing."""
 
     thing: tuple[str, ...]
@@ -59,23 +59,23 @@ class CallWritten(NamedTuple):
 
 
 @text_cache(maxsize=2048)
-def told_in(text: str) -> tuple[Told, ...]:
-    """The fields that a text tells, at most `MAX_TOLD`, in order; of one that is told twice and not alike, none."""
+def facts_in(text: str) -> tuple[Fact, ...]:
+    """The fields that a text tells, at most `MAX_FACTS`, in order; of one that is told twice and not alike, none."""
     text = text[:_READ_CHARS]
     found: dict[tuple[tuple[str, ...], str], str | None] = {}
     values = list(_json_values(text))
     for value in values:
         for told in _of(value, thing=(), field="", depth=0, above=""):
             _note(found, told)
-            if len(found) >= MAX_TOLD:
+            if len(found) >= MAX_FACTS:
                 break
     if not values:
         for told in _of_lines(text):
             _note(found, told)
-    return tuple(Told(thing, field, value) for (thing, field), value in found.items() if value is not None)
+    return tuple(Fact(thing, field, value) for (thing, field), value in found.items() if value is not None)
 
 
-def _note(found: dict[tuple[tuple[str, ...], str], str | None], told: Told) -> None:
+def _note(found: dict[tuple[tuple[str, ...], str], str | None], told: Fact) -> None:
     key = told.thing, told.field
     found[key] = told.value if found.get(key, told.value) == told.value else None
 
@@ -113,7 +113,7 @@ def _arguments(text: str) -> dict[str, Any] | None:
     return arguments
 
 
-def told_by_arguments(arguments: Mapping[str, Any]) -> tuple[Told, ...]:
+def facts_of_arguments(arguments: Mapping[str, Any]) -> tuple[Fact, ...]:
     """The fields that arguments set: those beside the one that names the thing."""
     return tuple(_of(dict(arguments), thing=(), field="", depth=0, above=""))
 
@@ -142,7 +142,7 @@ def _json_values(text: str) -> Iterator[Any]:
         at = end
 
 
-def _of(value: Any, *, thing: tuple[str, ...], field: str, depth: int, above: str) -> Iterator[Told]:
+def _of(value: Any, *, thing: tuple[str, ...], field: str, depth: int, above: str) -> Iterator[Fact]:
     if depth > MAX_DEPTH:
         return
     if isinstance(value, dict):
@@ -150,17 +150,17 @@ def _of(value: Any, *, thing: tuple[str, ...], field: str, depth: int, above: st
     elif isinstance(value, list):
         names = [own for item in value if (own := _name_of_item(item, above=above)) is not None]
         if len(set(names)) == len(value) and field:
-            yield Told(thing, field, _shown(", ".join(names)))
+            yield Fact(thing, field, _shown(", ".join(names)))
         for item in value:
             if isinstance(item, dict) and _own_name(item, above=above) is not None:
                 yield from _of(item, thing=thing, field="", depth=depth + 1, above=above)
     elif field and value is not None:
-        yield Told(thing, field, _shown(_as_text(value)))
+        yield Fact(thing, field, _shown(_as_text(value)))
 
 
 def _of_object(
     value: Mapping[str, Any], *, thing: tuple[str, ...], field: str, depth: int, above: str
-) -> Iterator[Told]:
+) -> Iterator[Fact]:
     own = _own_name(value, above=above)
     inner = (*thing, _folded(value[own])) if own is not None else thing
     beyond = "" if own is not None else field
@@ -205,7 +205,7 @@ def _names_itself(key: str) -> bool:
     return bool(_IDENTIFIER.fullmatch(key) or _LONG_NUMBER.fullmatch(key))
 
 
-def _of_lines(text: str) -> Iterator[Told]:
+def _of_lines(text: str) -> Iterator[Fact]:
     """The fields of lines "key: value", where one of them names the thing."""
     lines = [(in_words(match["key"]), match["value"].strip(" *")) for match in _LINE.finditer(text)]
     if len(lines) < _LEAST_LINES:
@@ -215,7 +215,7 @@ def _of_lines(text: str) -> Iterator[Told]:
         return
     for key, value in lines:
         if value != named[0]:
-            yield Told((_folded(named[0]),), key, _shown(value))
+            yield Fact((_folded(named[0]),), key, _shown(value))
 
 
 def _is_line_name(key: str, value: str) -> bool:

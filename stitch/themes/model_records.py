@@ -67,8 +67,8 @@ class ModelRecords(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Said:
-    """A statement of a model."""
+class ModelStatement:
+    """A statement that a model made of steps."""
 
     text: str
     steps: tuple[str, ...]
@@ -80,7 +80,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadWindow:
     """A model's reading of a window of steps."""
 
     trajectory: str
@@ -90,17 +90,17 @@ class Reading:
     """Other steps of which it was shown something."""
     trust: Trust
     """That of all it was shown."""
-    said: tuple[Said, ...]
+    said: tuple[ModelStatement, ...]
     model: str
     """The model; empty of steps of which nothing could be read, which speak for themselves."""
 
 
-class Told:
+class ModelStatements:
     """Statements of a model on the steps of a tenant."""
 
     def __init__(self, journal: Journal, *, tenant: str) -> None:
         self._tenant = tenant
-        self._kept = ModelRecords(journal, tenant=tenant, kind=KIND, form=TypeAdapter(Reading))
+        self._kept = ModelRecords(journal, tenant=tenant, kind=KIND, form=TypeAdapter(ReadWindow))
         self._of: dict[Place, str] | None = None
 
     def covers(self, entry: Entry) -> bool:
@@ -117,7 +117,7 @@ class Told:
         return [
             made_of(
                 entry,
-                told_id(self._tenant, entry.trajectory, entry.id, number=number),
+                model_statement_id(self._tenant, entry.trajectory, entry.id, number=number),
                 each.text,
                 steps=each.steps,
                 trust=trust,
@@ -127,13 +127,13 @@ class Told:
             for number, each in enumerate(said)
         ]
 
-    def take(self, reading: Reading) -> None:
+    def take(self, reading: ReadWindow) -> None:
         """Keep what was said, in the place of what was said of the same window before."""
         key, places = _key(reading), self._places()
         self._kept.put(key, reading)
         places.update(dict.fromkeys(((reading.trajectory, step) for step in reading.read), key))
 
-    def drop(self, trajectory: str, steps: Collection[str]) -> list[Reading]:
+    def drop(self, trajectory: str, steps: Collection[str]) -> list[ReadWindow]:
         """Erase all that was said by somebody who was shown one of these steps; return it."""
         gone = {(trajectory, step) for step in steps}
         dropped = self._kept.drop([key for key, each in self._kept.all().items() if not gone.isdisjoint(_places(each))])
@@ -141,12 +141,12 @@ class Told:
             self._of = None
         return dropped
 
-    def ids_in(self, reading: Reading, step: str) -> list[str]:
+    def ids_in(self, reading: ReadWindow, step: str) -> list[str]:
         """The ids of the statements that a model made of a step of a window."""
         count = sum(each.steps[-1] == step for each in reading.said)
-        return [told_id(self._tenant, reading.trajectory, step, number=number) for number in range(count)]
+        return [model_statement_id(self._tenant, reading.trajectory, step, number=number) for number in range(count)]
 
-    def _reading(self, entry: Entry) -> Reading | None:
+    def _reading(self, entry: Entry) -> ReadWindow | None:
         reading = self._kept.all().get(self._places().get((entry.trajectory, entry.id), ""))
         return reading if reading is not None and reading.read[entry.id] == digest_of(entry) else None
 
@@ -159,7 +159,7 @@ class Told:
         return self._of
 
 
-def told_id(tenant: str, trajectory: str, step: str, *, number: int) -> str:
+def model_statement_id(tenant: str, trajectory: str, step: str, *, number: int) -> str:
     """The id of a statement that a model made of a step, by its number among these."""
     return statement_id(tenant, trajectory, f"{step}\0told", number=number)
 
@@ -169,20 +169,20 @@ def digest_of(entry: Entry) -> str:
     return hashlib.blake2b(entry.step.content.encode(), digest_size=8).hexdigest()
 
 
-def _places(reading: Reading) -> set[Place]:
+def _places(reading: ReadWindow) -> set[Place]:
     return {*((reading.trajectory, step) for step in reading.read), *reading.shown}
 
 
-def _key(reading: Reading) -> str:
+def _key(reading: ReadWindow) -> str:
     first, count = next(iter(reading.read)), len(reading.read)
     named = f"{len(reading.trajectory)}:{reading.trajectory}{len(first)}:{first}{count}"
     return hashlib.blake2b(named.encode(), digest_size=12).hexdigest()
 
 
-def read_without_a_model(entries: Sequence[Entry]) -> Reading:
+def read_without_a_model(entries: Sequence[Entry]) -> ReadWindow:
     """The record of steps of which no reply could be used: they speak for themselves, and are not asked of again."""
     read = {entry.id: digest_of(entry) for entry in entries}
-    return Reading(entries[0].trajectory, read, (), Trust.LOW, (), "")
+    return ReadWindow(entries[0].trajectory, read, (), Trust.LOW, (), "")
 
 
 @dataclass(frozen=True)
