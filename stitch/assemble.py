@@ -387,8 +387,8 @@ def _retrievers_over(
         intent,
         covering,
         AutoRetriever(intent=intent, themes=covering),
-        DenseRetriever(**searched),
-        LexicalRetriever(store=ingestor.store, lexical=lexical, counter=counter),
-        HybridRetriever(**searched, lexical=lexical),
+        DenseRetriever(**searched, inventories=inventories),
+        LexicalRetriever(store=ingestor.store, lexical=lexical, counter=counter, inventories=inventories),
+        HybridRetriever(**searched, lexical=lexical, inventories=inventories),
     )
     return {retriever.mode: retriever for retriever in made}

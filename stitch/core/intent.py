@@ -230,6 +230,19 @@ class LabelVocabulary:
         """As `canonical`, for a label with its kind."""
         return Label(label.kind, self.canonical(label.kind, label.value)) if self._into else label
 
+    def canonical_intent(self, intent: ContextualIntent) -> ContextualIntent:
+        """As `canonical`, for the labels of a step; what reads alike stands once."""
+        if not self._into:
+            return intent
+        read = {kind: tuple(self.canonical(kind, value) for value in intent.of(kind)) for kind in LabelKind}
+        scope = next(iter(read[LabelKind.SCOPE]), None)
+        return ContextualIntent(
+            scope=scope,
+            event_types=read[LabelKind.EVENT_TYPE],
+            entity_types=read[LabelKind.ENTITY_TYPE],
+            targets=read[LabelKind.TARGET],
+        )
+
     def aliases(self, label: Label) -> frozenset[str]:
         """All stored values that read as `label`, itself included; those of a goal's phases read as the goal, too."""
         phases = self._phases.get(label.value, ()) if label.kind is LabelKind.SCOPE else ()

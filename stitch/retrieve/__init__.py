@@ -7,12 +7,12 @@ from stitch.retrieve.context.budget import Context, PieceCounter, TokenCounter, 
 from stitch.retrieve.context.outputs import shorten_long
 from stitch.retrieve.explain import ExplainsRanks, FilterChange, WhyNot
 from stitch.retrieve.features import FEATURES, Feature
-from stitch.retrieve.intent import IntentRetriever, Inventories
+from stitch.retrieve.intent import IntentRetriever
 from stitch.retrieve.local_filter import LocalFilterSelector
 from stitch.retrieve.similar import DenseRetriever, HybridRetriever, LexicalRetriever
 
 __all__ = [
     "Candidate", "Context", "DenseRetriever", "ExplainsRanks", "FEATURES", "Feature", "FilterChange",
-    "HybridRetriever", "IntentRetriever", "Inventories", "LexicalRetriever", "LocalFilterSelector", "PieceCounter",
+    "HybridRetriever", "IntentRetriever", "LexicalRetriever", "LocalFilterSelector", "PieceCounter",
     "Pool", "TokenCounter", "WhyNot", "fit_context", "shorten_long",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ from stitch.retrieve.question import form_of, read_request
 from stitch.retrieve.run_question import read_run_question
 
 if TYPE_CHECKING:
-    from stitch.retrieve.intent import Inventories
+    from stitch.retrieve.candidates import Inventories
     from stitch.retrieve.themes import ThemesRetriever
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,9 +14,11 @@ from stitch.core import (
     DensityQuery,
     Embedder,
     Label,
+    LabelInventory,
     LabelKind,
     LabelVocabulary,
     MemorySnippet,
+    ScoredSnippet,
     SearchRequest,
     Selection,
     SnippetStore,
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
 
+Inventories = Callable[[str, str | None], LabelInventory]
+"""The label space of a tenant's trajectory, or of all of them."""
+
 ASKED_SHARE = 0.4
 """What the part of a question behind its clause counts once more, beside the whole."""
 _SHORT_CHARS, _LEAST_STRENGTH = 180, 0.1
@@ -52,6 +57,18 @@ class Candidate(NamedTuple):
     similarity: float
     cosine: float = 0.0
     lexical: float = 0.0
+
+
+def as_read(hits: Sequence[ScoredSnippet], vocabulary: LabelVocabulary) -> list[ScoredSnippet]:
+    """Hits with their labels as merges read them: what matched stands among them."""
+    if not vocabulary.has_merges:
+        return list(hits)
+    read = []
+    for hit in hits:
+        intent = vocabulary.canonical_intent(hit.snippet.intent)
+        same = intent == hit.snippet.intent
+        read.append(hit if same else hit._replace(snippet=hit.snippet.model_copy(update={"intent": intent})))
+    return read
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,7 @@ from stitch.core.ranking import density, matcher
 from stitch.core.results import MOST_FILLING
 from stitch.core.text_cache import tell_of_erasures
 from stitch.errors import InputError
-from stitch.retrieve.candidates import ASKED_SHARE, Candidate, Pool, Similarity
+from stitch.retrieve.candidates import ASKED_SHARE, Candidate, Inventories, Pool, Similarity, as_read
 from stitch.retrieve.context.answer import answer, bare
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.explain import WhyNot, explain_rank
@@ -65,9 +65,6 @@ from stitch.retrieve.run_question import RunQuestion, read_run_question
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
-
-Inventories = Callable[[str, str | None], LabelInventory]
-"""The label space of a tenant's trajectory, or of all of them."""
 
 POOL, LARGE_POOL = 80, 200
 """Candidates of a question; of one that says where to look, when or in which order, and of runs."""
@@ -179,8 +176,7 @@ class IntentRetriever:
                 hits = expand(hits, near=self._near(asked), rule=rule, k=size)
                 rule = neighbor_rule(rule)
         hits = hits[:size]
-        if asked.vocabulary.has_merges:
-            hits = [_as_matched(hit, asked.vocabulary) for hit in hits]
+        hits = as_read(hits, asked.vocabulary)
         making = partial(answer, selection=asked.selection, rule=rule, mode=self.mode, started=started)
         ranked = bare(deep, asked.selection, hits, rule=rule, mode=self.mode, started=started)
         return ranked, partial(making, request, hits=hits[:depth], counter=self._counter)
@@ -381,18 +377,3 @@ def _rule_for(ranking: Ranking, selection: Selection, *, question: Question) -> 
     if ranking is not Ranking.WEIGHED and not words:
         return STRICT
     return OF_A_DAY if question.of_a_day else WEIGHTED
-
-
-def _as_matched(hit: ScoredSnippet, vocabulary: LabelVocabulary) -> ScoredSnippet:
-    """A hit whose labels read as merges say where it matched by such a reading: what matched stands among them."""
-    intent = hit.snippet.intent
-    if hit.matched <= set(intent.labels()):
-        return hit
-    told = {
-        "scope": intent.scope and vocabulary.canonical(LabelKind.SCOPE, intent.scope),
-        "event_types": tuple(dict.fromkeys(vocabulary.canonical(LabelKind.EVENT_TYPE, v) for v in intent.event_types)),
-        "entity_types": tuple(
-            dict.fromkeys(vocabulary.canonical(LabelKind.ENTITY_TYPE, v) for v in intent.entity_types)
-        ),
-    }
-    return hit._replace(snippet=hit.snippet.model_copy(update={"intent": intent.model_copy(update=told)}))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from stitch.core import (
     SIMILARITY,
     Embedder,
     IntentFilter,
+    LabelVocabulary,
     RankingRule,
     RetrievalResult,
     ScoredSnippet,
@@ -17,7 +18,7 @@ from stitch.core import (
     SnippetStore,
 )
 from stitch.core.cancellation import check_canceled
-from stitch.retrieve.candidates import Similarity
+from stitch.retrieve.candidates import Inventories, Similarity, as_read
 from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
 
@@ -28,13 +29,19 @@ if TYPE_CHECKING:
 class Unlabeled:
     """A search by similarity alone."""
 
-    def __init__(self, mode: str, *, store: SnippetStore, similarity: Similarity, counter: TokenCounter) -> None:
+    def __init__(
+        self, mode: str, *, store: SnippetStore, similarity: Similarity, counter: TokenCounter, inventories: Inventories
+    ) -> None:
         self.mode = mode
         self._store, self._similarity, self._counter = store, similarity, counter
+        self._inventories = inventories
+        """Only for the names under which the labels of hits are shown."""
 
-    def over(self, store: SnippetStore, *, inventories: object = None) -> Unlabeled:
-        """The same retriever over another store; it looks at no labels."""
-        return Unlabeled(self.mode, store=store, similarity=self._similarity, counter=self._counter)
+    def over(self, store: SnippetStore, *, inventories: Inventories) -> Unlabeled:
+        """The same retriever over another store and label space."""
+        return Unlabeled(
+            self.mode, store=store, similarity=self._similarity, counter=self._counter, inventories=inventories
+        )
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question; a filter in the request is not looked at."""
@@ -45,6 +52,7 @@ class Unlabeled:
             for snippet, _, similarity, *_ in self._store.rank(self._similarity.query(request, k=request.depth))
         ]
         check_canceled()
+        hits = as_read(hits, LabelVocabulary(self._inventories(request.tenant, request.trajectory).merges))
         nothing, rule = Selection(IntentFilter()), RankingRule()
         return answer(request, nothing, hits, rule=rule, counter=self._counter, mode=self.mode, started=started)
 
@@ -52,16 +60,15 @@ class Unlabeled:
 class DenseRetriever(Unlabeled):
     """Ranks by the similarity of vectors alone; in that of the question rare words count more (`rank.rarity`)."""
 
-    def __init__(self, *, store: SnippetStore, embedder: Embedder, counter: TokenCounter) -> None:
-        similarity = Similarity(embedder=embedder, rarity_in=store)
-        super().__init__("dense", store=store, similarity=similarity, counter=counter)
+    def __init__(self, *, embedder: Embedder, store: SnippetStore, **searched: Any) -> None:
+        super().__init__("dense", store=store, similarity=Similarity(embedder=embedder, rarity_in=store), **searched)
 
 
 class LexicalRetriever(Unlabeled):
     """Ranks by BM25 alone."""
 
-    def __init__(self, *, store: SnippetStore, lexical: LexicalEncoder, counter: TokenCounter) -> None:
-        super().__init__("lexical", store=store, similarity=Similarity(lexical=lexical), counter=counter)
+    def __init__(self, *, lexical: LexicalEncoder, **searched: Any) -> None:
+        super().__init__("lexical", similarity=Similarity(lexical=lexical), **searched)
 
 
 class HybridRetriever(Unlabeled):
@@ -69,8 +76,5 @@ class HybridRetriever(Unlabeled):
 
     calibrated: Literal[True] = True
 
-    def __init__(
-        self, *, store: SnippetStore, embedder: Embedder, lexical: LexicalEncoder, counter: TokenCounter
-    ) -> None:
-        similarity = Similarity(embedder=embedder, lexical=lexical)
-        super().__init__("hybrid", store=store, similarity=similarity, counter=counter)
+    def __init__(self, *, embedder: Embedder, lexical: LexicalEncoder, **searched: Any) -> None:
+        super().__init__("hybrid", similarity=Similarity(embedder=embedder, lexical=lexical), **searched)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from contracts.retriever import snippet
 from doubles.storing import ListStore
-from stitch.core import SearchRequest, SnippetRecord, WordCounts
+from stitch.core import LabelInventory, SearchRequest, SnippetRecord, WordCounts
 from stitch.embed import HashingEmbedder, LexicalEncoder, StaticEmbedder
 from stitch.embed.lexical import index_of
 from stitch.retrieve import DenseRetriever, PieceCounter
@@ -31,7 +31,9 @@ def stored(*said, embedder=EMBEDDER):
 
 
 def found(store, query, *, embedder=EMBEDDER, trajectory=None):
-    retriever = DenseRetriever(store=store, embedder=embedder, counter=PieceCounter())
+    retriever = DenseRetriever(
+        store=store, embedder=embedder, counter=PieceCounter(), inventories=lambda tenant, trajectory: LabelInventory()
+    )
     hits = retriever.search(SearchRequest(query=query, tenant="a", trajectory=trajectory)).hits
     return [hit.snippet.text for hit in hits]
 

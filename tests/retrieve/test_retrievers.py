@@ -79,6 +79,17 @@ def intent_retriever(
     )
 
 
+def unlabeled(mode: str, store: ListStore | None = None, *, inventory: LabelInventory = INVENTORY) -> Retriever:
+    searched: dict[str, Any] = {"store": store or stored(), "counter": COUNTER}
+    searched["inventories"] = lambda tenant, trajectory: inventory
+    made: dict[str, Retriever] = {
+        "dense": DenseRetriever(**searched, embedder=EMBEDDER),
+        "lexical": LexicalRetriever(**searched, lexical=LEXICAL),
+        "hybrid": HybridRetriever(**searched, embedder=EMBEDDER, lexical=LEXICAL),
+    }
+    return made[mode]
+
+
 class TestIntentRetriever(RetrieverContract, DensityContract):
     @pytest.fixture
     def retriever(self) -> Retriever:
@@ -88,19 +99,19 @@ class TestIntentRetriever(RetrieverContract, DensityContract):
 class TestDenseRetriever(RetrieverContract):
     @pytest.fixture
     def retriever(self) -> Retriever:
-        return DenseRetriever(store=stored(), embedder=EMBEDDER, counter=COUNTER)
+        return unlabeled("dense")
 
 
 class TestLexicalRetriever(RetrieverContract):
     @pytest.fixture
     def retriever(self) -> Retriever:
-        return LexicalRetriever(store=stored(), lexical=LEXICAL, counter=COUNTER)
+        return unlabeled("lexical")
 
 
 class TestHybridRetriever(RetrieverContract):
     @pytest.fixture
     def retriever(self) -> Retriever:
-        return HybridRetriever(store=stored(), embedder=EMBEDDER, lexical=LEXICAL, counter=COUNTER)
+        return unlabeled("hybrid")
 
 
 def steps(retriever: Retriever, request: SearchRequest) -> list[str]:
@@ -117,7 +128,7 @@ def test_the_price_in_the_right_scope_is_first_although_another_step_has_the_wor
         Label(LabelKind.SCOPE, "day 1 itinerary"), Label(LabelKind.ENTITY_TYPE, "price"),
     }  # fmt: skip
     assert any("day 1" in reason for reason in result.reasons)
-    assert steps(DenseRetriever(store=stored(), embedder=EMBEDDER, counter=COUNTER), ASKED)[0] != "2"
+    assert steps(unlabeled("dense"), ASKED)[0] != "2"
 
 
 def test_a_question_is_matched_against_the_labels_of_its_own_tenant_and_trajectory() -> None:
@@ -164,6 +175,19 @@ def test_merged_labels_are_found_under_either_name() -> None:
     hit = retriever.search(ASKED).hits[0]
     assert hit.snippet.step == "1"
     assert hit.matched == {Label(LabelKind.ENTITY_TYPE, "price")}
+
+
+@pytest.mark.parametrize("mode", ["intent", "dense", "lexical", "hybrid"])
+def test_hits_are_shown_with_the_names_that_their_labels_were_merged_into(mode: str) -> None:
+    pairs = ((LabelKind.SCOPE, "first day", "day 1 itinerary"), (LabelKind.EVENT_TYPE, "tell", "inform"))
+    merges = tuple(LabelMerge(kind=kind, alias=alias, into=into) for kind, alias, into in pairs)
+    intent = ContextualIntent(scope="first day", event_types=("tell", "inform"), entity_types=("price",))
+    kept = stored([snippet("The price is $9.", step="1", intent=intent)])
+    known = INVENTORY.model_copy(update={"merges": merges})
+    retriever = intent_retriever(kept, inventory=known) if mode == "intent" else unlabeled(mode, kept, inventory=known)
+    [hit] = retriever.search(ASKED).hits
+    read = {"scope": "day 1 itinerary", "event_types": ("inform",)}
+    assert hit.snippet.intent == intent.model_copy(update=read)
 
 
 DAY_1 = IntentFilter(scopes=("day 1 itinerary",), entity_types=("price",))

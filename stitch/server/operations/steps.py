@@ -16,7 +16,6 @@ from stitch.core import (
     ContextualIntent,
     KeptTrajectory,
     LabelInventory,
-    LabelKind,
     LabelVocabulary,
     Receipt,
     ScopeSummary,
@@ -222,20 +221,16 @@ def timeline(
 
 def _timeline_step(entry: Entry, vocabulary: LabelVocabulary) -> TimelineStep:
     labels, text = entry.labels, entry.step.content
-    intent = labels.intent if labels else ContextualIntent()
-
-    def read(kind: LabelKind, values: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(vocabulary.canonical(kind, value) for value in values))
-
+    intent = vocabulary.canonical_intent(labels.intent if labels else ContextualIntent())
     return gathered(
         TimelineStep,
         entry,
         entry.step,
         step=entry.id,
         happened=entry.step.timestamp,
-        scope=vocabulary.canonical(LabelKind.SCOPE, intent.scope) if intent.scope else None,
-        event_types=read(LabelKind.EVENT_TYPE, intent.event_types),
-        entity_types=read(LabelKind.ENTITY_TYPE, intent.entity_types),
+        scope=intent.scope,
+        event_types=intent.event_types,
+        entity_types=intent.entity_types,
         text=text,
         references=tuple(
             Reference(number=number, said=text[each.start : each.end], **each.model_dump())
