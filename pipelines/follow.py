@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,11 +76,18 @@ def follow_sources(
 
 
 def followed_sources(
-    paths: Sequence[str], *, positions: Positions, names: FileNames, tenant: str, trajectory: str | None = None
+    paths: Sequence[str],
+    *,
+    positions: Positions,
+    names: FileNames,
+    tenant: str,
+    trajectory: str | None = None,
+    tell_lag: Callable[[str, str, Mapping[int, int]], None] | None = None,
 ) -> list[StepSource]:
     """The sources of files, folders and topics that grow; says of each file that is not there yet that it is awaited.
 
-    Steps that name no trajectory are of the given one, or of that of their file.
+    Steps that name no trajectory are of the given one, or of that of their file. `tell_lag` is told of topics how far
+    they are behind.
 
     Raises:
         InputError: One of them cannot be followed.
@@ -94,7 +101,7 @@ def followed_sources(
         if path.startswith(KAFKA):
             from stitch.cluster.kafka import KafkaTopic
 
-            sources.append(KafkaTopic(path, tenant=tenant, trajectory=trajectory))
+            sources.append(KafkaTopic(path, tenant=tenant, trajectory=trajectory, tell=tell_lag))
             continue
         if Path(path).is_dir():
             sources.append(FolderSource(path, open_file=open_file, positions=positions))
@@ -136,7 +143,12 @@ def read_input(
     if follow:
         positions = Positions(memory.folder / FOLLOWED_FILE, tenant=memory.tenant, clean=redact_path)
         followed = followed_sources(
-            paths, positions=positions, names=names, tenant=memory.tenant, trajectory=trajectory
+            paths,
+            positions=positions,
+            names=names,
+            tenant=memory.tenant,
+            trajectory=trajectory,
+            tell_lag=memory.note_lag,
         )
         yield from follow_sources(followed)
         return

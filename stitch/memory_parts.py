@@ -65,6 +65,8 @@ class MemoryStatus(BaseModel):
     """Of a memory on a server: what it says of itself and of the collection."""
     queue: dict[str, str] = {}  # pydantic copies it
     """Of a memory that workers label: how many are there, trajectories that wait, the oldest step without labels."""
+    topics: dict[str, str] = {}  # pydantic copies it
+    """Of how many messages each topic and its consumer group is behind, and when that was told."""
     owner: dict[str, str] = {}  # pydantic copies it
     """The other process that has the memory open, its machine and since when; empty if this one has."""
     schema_version: int = SCHEMA_VERSION

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -15,6 +16,8 @@ from stitch.sources.reading import StepReader
 
 _MESSAGES = 500
 _WAIT_S = 0.2
+_TELL_S = 5.0
+"""Seconds between two times at which it is told how far the group is behind."""
 
 _log = logging.getLogger(__name__)
 
@@ -31,12 +34,20 @@ class KafkaTopic:
             `group.id=NAME` or `security.protocol=SASL_SSL`.
         tenant: Whose memory it goes to: the group is `stitch-TENANT` by default.
         trajectory: Of records without one that have no key either; by default the topic's name.
+        tell: Is told now and then of how many messages the group is behind, by partitions of this member.
 
     Raises:
         SettingsError: The URL names no topic or an option that is not known, or the extra is missing.
     """
 
-    def __init__(self, url: str, *, tenant: str, trajectory: str | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        tenant: str,
+        trajectory: str | None = None,
+        tell: Callable[[str, str, Mapping[int, int]], None] | None = None,
+    ) -> None:
         require_extra("kafka", package="confluent_kafka", needed_by="a topic of Kafka")
         from confluent_kafka import Consumer, KafkaException
 
@@ -47,13 +58,14 @@ class KafkaTopic:
         self._trajectory = trajectory or self.name
         self._offsets: dict[int, int] = {}
         """By partition, the offset behind the last message that was read."""
-        options = {
+        options: dict[str, Any] = {
             "bootstrap.servers": parts.netloc.rpartition("@")[2],
             "group.id": f"stitch-{tenant}",
             "auto.offset.reset": "earliest",
             **dict(parse_qsl(parts.query)),
             "enable.auto.commit": False,
         }
+        self._tell, self._group, self._told_at = tell, options["group.id"], -_TELL_S
         try:
             self._consumer = Consumer(options, logger=_log)
             self._consumer.subscribe([self.name], on_revoke=self._lose, on_lost=self._lose)
@@ -76,6 +88,7 @@ class KafkaTopic:
                     continue
                 yield self._steps(message)
                 self._offsets[message.partition()] = message.offset() + 1
+        self._tell_lag()
 
     def snapshot(self) -> Position:
         """The offset behind the last message of each partition."""
@@ -96,6 +109,27 @@ class KafkaTopic:
             self._consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
             _log.warning("what was read of topic %r will be read again: %s", self.name, _said(error))
+        self._tell_lag()
+
+    def _tell_lag(self) -> None:
+        """Tell how many messages lie behind the committed position of each partition, if it is time to."""
+        from confluent_kafka import KafkaException
+
+        if self._tell is None or time.monotonic() < self._told_at + _TELL_S:
+            return
+        lags = dict[int, int]()
+        try:
+            for each in self._consumer.committed(self._consumer.assignment(), timeout=_TELL_S):
+                first, end = self._consumer.get_watermark_offsets(each, cached=True)
+                if (
+                    end >= 0
+                ):  # known since something was fetched; so is, by a negative number, that nothing is committed
+                    lags[each.partition] = end - max(first, each.offset, 0)
+        except KafkaException as error:
+            _log.info("how far the group %r is behind is told later: %s", self._group, _said(error))
+        if lags:
+            self._told_at = time.monotonic()
+            self._tell(self.name, self._group, lags)
 
     def close(self) -> None:
         """Leave the group."""

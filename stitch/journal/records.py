@@ -77,6 +77,14 @@ class Records(Part):
                 _erase(db, tenant, kind=first.kind, keys=instead_of)
             return [_append(db, tenant, record) for record in records]
 
+    def replace_records(self, tenant: str, records: Sequence[NewRecord]) -> None:
+        """Keep records of one kind in place of the last ones of their keys, of which nothing has to be erased."""
+        kind, keys = records[0].kind, [each.key for each in records]
+        with self._db.transaction(derived=True) as db:
+            db.write(_ERASE_KEYS, whose=tenant, of_kind=kind, given=keys)
+            for record in records:
+                _append(db, tenant, record)
+
     def record_keys(self, tenant: str, *, kind: str) -> list[str]:
         """The keys of a tenant's records of a kind, each once, in the order of their first."""
         return [key for (key,) in self._db.rows(_KEYS, tenant=tenant, kind=kind)]

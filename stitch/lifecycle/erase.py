@@ -15,6 +15,7 @@ from stitch.core import Moment, StepsErased, snippet_id
 from stitch.core.summaries import is_canonical
 from stitch.core.text_cache import clear_text_caches
 from stitch.ingest.ingestor import Ingestor
+from stitch.ingest.lag import TOPIC_LAG
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal, Selected
 from stitch.lifecycle.erased_words import ErasedWords, cleaned, given_by_hand, split_names, spoken, strings
@@ -76,6 +77,8 @@ def erase(
         own = [entry for entry in entries if entry.trajectory == trajectory]
         ingestor.rework(tenant, trajectory, partial(_take_out_everywhere, ingestor, group, own, tenant, trajectory))
         ingestor.learn(tenant, trajectory)
+    if whole:
+        journal.erase_records(tenant, kind=TOPIC_LAG)  # a trajectory has the name of its topic; it is told anew
     if tenant_too:
         journal.forget_tenant(tenant)
     elif whole and not journal.trajectories(tenant):  # it would name the tenant

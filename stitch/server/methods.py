@@ -102,7 +102,7 @@ _KINDS: Mapping[str, str] = {
 _ACTIONS: Mapping[str, Mapping[Action, str]] = {
     "": {
         "read": "search ask why why_not recalls inventory themes trajectories get steps status receipts select",
-        "write": "add add_many add_each retry finish",
+        "write": "add add_many add_each retry finish note_lag",
     },
     "ledger": {"read": "stages"},
     "lifecycle": {

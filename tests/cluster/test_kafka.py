@@ -13,6 +13,7 @@ from stitch import Memory, open_memory
 from stitch.cluster.kafka import KafkaTopic
 from stitch.core import Rejection
 from stitch.errors import SettingsError
+from stitch.lifecycle.selection import Selector
 from stitch.pipelines.follow import follow_sources
 from stitch.pipelines.ingest import ingest
 
@@ -46,20 +47,26 @@ def said(content: str, **fields: object) -> bytes:
     return orjson.dumps({"role": "user", "content": content, **fields})
 
 
-def read(memory: Memory, url: str, *, steps: int, rejected: int = 0) -> list[Rejection]:
-    """Take in a topic until so much has come, as `stitch ingest` does."""
-    source, rejections = KafkaTopic(url, tenant="default"), list[Rejection]()
-    looks = 0
+def read(memory: Memory, url: str, until: Callable[[Memory, list[Rejection]], bool]) -> list[Rejection]:
+    """Take in a topic until something is true of the memory and the rejections, as `stitch ingest` does."""
+    source, rejections = KafkaTopic(url, tenant="default", tell=memory.note_lag), list[Rejection]()
+    looks = iter(range(100))
 
     def wait(_: float) -> None:
-        nonlocal looks
-        looks += 1
-        if (memory.status().accepted >= steps and len(rejections) >= rejected) or looks > 100:
+        if until(memory, rejections) or next(looks, None) is None:
             raise EnoughError
 
     with pytest.raises(EnoughError):
         ingest(memory, follow_sources([source], wait=wait), on_rejection=rejections.append)
     return rejections
+
+
+def has(steps: int, *, rejected: int = 0) -> Callable[[Memory, list[Rejection]], bool]:
+    return lambda memory, rejections: memory.status().accepted >= steps and len(rejections) >= rejected
+
+
+def lag(memory: Memory) -> str:
+    return memory.status().topics.get("topic agents of group g", "")
 
 
 def committed(url: str) -> int:
@@ -72,16 +79,33 @@ def committed(url: str) -> int:
 
 
 def test_messages_are_stored_in_order_by_trajectory_and_poison_is_rejected_with_its_reason(
-    producer: Any, url: str, tmp_path: Path
+    producer: Any, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("stitch.cluster.kafka._TELL_S", 0.2)
     send(producer, *[("trip", said(f"The hotel of day {n} costs {n}0 dollars.")) for n in range(5)])
     send(producer, ("trip", b"\xff\xfe no json"), ("trip", said("Book the last one.")), (None, said("Hello.")))
     with open_memory(tmp_path / "m") as memory:
-        [rejection] = read(memory, url, steps=7, rejected=1)
+        [rejection] = read(
+            memory, url, lambda *given: has(7, rejected=1)(*given) and lag(memory).startswith("0 behind")
+        )
         assert (rejection.source, bool(rejection.reason)) == ("agents", True)
         told = [entry.step.content for entry in memory.steps("trip")]
         assert told == [*(f"The hotel of day {n} costs {n}0 dollars." for n in range(5)), "Book the last one."]
         assert [entry.step.content for entry in memory.steps("agents")] == ["Hello."]
+        assert lag(memory).startswith("0 behind in ")
+
+
+def test_status_says_how_far_the_group_is_behind_and_an_erasure_leaves_no_name_of_its_trajectory(
+    producer: Any, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stitch: Callable[..., Any]
+) -> None:
+    send(producer, *[(None, said(f"Day {n}: Kyoto.")) for n in range(3)])
+    with open_memory(tmp_path / "m") as memory:
+        monkeypatch.setattr(KafkaTopic, "commit", lambda self, position: None)  # it cannot say what it has
+        read(memory, url, lambda memory, _: lag(memory).startswith("3 behind"))
+        assert has(3)(memory, [])
+        assert lag(memory) in stitch("status", "--memory", str(tmp_path / "m"))[1]
+        assert memory.lifecycle.erase(Selector(trajectory="agents")).proof.found == ()
+        assert memory.status().topics == {}
 
 
 @pytest.mark.slow  # ten seconds of waiting for the consumer group; the order of messages and poison stay
@@ -101,7 +125,7 @@ def test_what_is_read_again_after_a_kill_is_there_once_and_committed(
         with pytest.raises(EnoughError):
             ingest(memory, follow_sources([lost], wait=wait), on_rejection=lambda each: None)
         send(producer, ("t", said("three")))
-        read(memory, url, steps=3)
+        read(memory, url, has(3))
         assert committed(url) == 3
         assert [entry.step.content for entry in memory.steps("t")] == ["one", "two", "three"]
 
