@@ -14,8 +14,6 @@ from stitch.errors import ModelError
 from stitch.server.operations.answers import known_trajectory
 from stitch.server.operations.questions import answer_of
 
-SHOWN = 10
-"""Number of steps that are listed where nobody says how many; a context holds more than a person reads."""
 _OF_A_SEARCH = (
     "trajectory", "asked_at", "min_trust", "min_relevance", "min_share", "as_of", "include_setup", "diverse",
 )  # fmt: skip
@@ -90,7 +88,7 @@ def command(
         _tell_day(asked.get("as_of"))
         if not settings.get("tenant") and not memory.trajectories():
             click.echo("stitch: this memory is empty; `stitch ingest FILE` fills it", err=True)
-    told = result.context() if as_context else describe(result, limit=settings["k"] or SHOWN, verbose=verbose)
+    told = result.context() if as_context else describe(result, verbose=verbose)
     print_told(answer_of(result).model_dump(exclude={"context"}, exclude_unset=True), told, as_json=as_json)
     if as_context and not as_json and result.nothing_relevant:
         click.echo(f"stitch: {_nothing_relevant(result)}", err=True)
@@ -99,7 +97,7 @@ def command(
         context.exit(ModelError.exit_code)
 
 
-def describe(result: RetrievalResult, *, limit: int | None = None, verbose: bool = False) -> str:
+def describe(result: RetrievalResult, *, verbose: bool = False) -> str:
     """The result for a person: the chosen labels, then each step with the reasons for it.
 
     With `verbose` each has the labels that it matched and the parts of its score instead.
@@ -113,7 +111,7 @@ def describe(result: RetrievalResult, *, limit: int | None = None, verbose: bool
     lines = [f"{'weighing' if weighed else 'looking for'}  {said or 'similar text only'}"]
     if result.nothing_relevant:
         lines.append(_nothing_relevant(result))
-    for rank, hit in enumerate(result.hits[:limit], start=1):
+    for rank, hit in enumerate(result.hits, start=1):
         snippet = hit.snippet
         why = "; ".join(map(one_line, reasons(hit, result)))
         if verbose:
@@ -129,10 +127,6 @@ def describe(result: RetrievalResult, *, limit: int | None = None, verbose: bool
             lines.append("     no longer so: " + one_line(no_longer(hit.superseded, by_id=True)))
         if hit.because_of is not None:
             lines.append("     because of " + one_line(because(hit.because_of, by_id=True)))
-    if limit is not None and len(result.hits) > limit:
-        lines.append(
-            f"{len(result.hits) - limit} more: `-k` says how many, `--json` has all, `--context` shows them in order"
-        )
     return "\n".join(lines)
 
 

@@ -101,7 +101,7 @@ class Settings(BaseModel):
     """Judge of hits where a search asks for a least relevance: chances told by words and vectors alone, or, of
     what these leave, a language model too (one call a search)."""
     k: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """Number of steps a search returns; by default as many as its context has room for, and 10 at least."""
+    """Number of steps that a search returns and its context shows; by default 10, and in the context what has room."""
     budget_tokens: Annotated[int, Field(ge=1, le=2**53)] = 2000
     """Most tokens of the context of an answer."""
     ranking: Ranking = Ranking.AUTO

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -75,7 +76,8 @@ class AskedMemory:
         Args:
             query: The question.
             trajectory: Search this one only.
-            k: How many steps to return at most; by default what the settings say, or what the context has room for.
+            k: How many steps to return, and to show in the context, at most. By default 10 come back, or what the
+                settings say, and the context shows as many as it has room for.
             budget_tokens: How many tokens `RetrievalResult.context` may have; what the settings say (2000) by default.
             asked_at: When the question is asked; "last week" is read against it.
             intent_filter: Labels to use instead of those the question licenses.
@@ -98,9 +100,10 @@ class AskedMemory:
             InputError: There is no such trajectory, or a time cannot be read.
             SettingsError: There is no such retriever, or nobody can tell how likely its hits are.
         """
-        trajectory = self._known(trajectory)
-        request = self._request(
+        result = self._found(
             query,
+            retriever=retriever,
+            diverse=diverse,
             trajectory=trajectory,
             k=k,
             budget_tokens=budget_tokens,
@@ -110,12 +113,10 @@ class AskedMemory:
             min_trust=min_trust,
             min_relevance=min_relevance,
             min_share=min_share,
-            as_of=self._moment(as_of, trajectory),
+            as_of=as_of,
             include_setup=include_setup,
         )
-        with self._ingestor.searches.first(), charged_to(self.tenant):
-            chosen = self._retriever(retriever, request.as_of)
-            result = searching(chosen, self._parts, request=request, diverse=diverse).search(request)
+        result = replace(result, hits=result.hits[: result.request.k])
         note_search(result, self._parts)
         return result
 
@@ -144,10 +145,11 @@ class AskedMemory:
         """
         from stitch.retrieve.context.answering import answer_in_words
 
-        result = self.search(
+        result = self._found(
             question, trajectory=trajectory, k=k, budget_tokens=budget_tokens, asked_at=asked_at, min_trust=min_trust,
             as_of=as_of,
         )  # fmt: skip
+        note_search(result, self._parts)
         with charged_to(self.tenant):
             return answer_in_words(result, self._parts.model)
 
@@ -219,6 +221,23 @@ class AskedMemory:
         if name is not None and not self._ingestor.journal.length(self.tenant, name):
             raise no_trajectory(name, self._ingestor.journal.trajectories(self.tenant))
         return name
+
+    def _found(
+        self,
+        query: str,
+        *,
+        trajectory: str | None,
+        as_of: float | str | None,
+        retriever: str | None = None,
+        diverse: bool = False,
+        **given: Any,
+    ) -> RetrievalResult:
+        """The answer to a question, with all hits that its context shows."""
+        trajectory = self._known(trajectory)
+        request = self._request(query, trajectory=trajectory, as_of=self._moment(as_of, trajectory), **given)
+        with self._ingestor.searches.first(), charged_to(self.tenant):
+            chosen = self._retriever(retriever, request.as_of)
+            return searching(chosen, self._parts, request=request, diverse=diverse).search(request)
 
     def _request(self, query: object, *, k: int | None, **given: Any) -> SearchRequest:
         """A request of what is given; the rest is what the settings say."""

@@ -72,7 +72,8 @@ class MemoryStatus(BaseModel):
     schema_version: int = SCHEMA_VERSION
 
 
-LEAST_HITS = 10
+HITS = 10
+"""A search returns so many steps, if nobody says how many."""
 
 
 class SearchDefaults(NamedTuple):
@@ -80,14 +81,14 @@ class SearchDefaults(NamedTuple):
 
     retriever: str = "intent"
     k: int | None = None
-    """None returns as many as the context has room for, and `LEAST_HITS` at least."""
+    """None returns `HITS`, with a context that has as many steps as it has room for."""
     budget_tokens: int = 2000
     ranking: Ranking = Ranking.AUTO
 
     def of(self, k: int | None) -> dict[str, Any]:
-        """The fields of a request for `k` steps, or for those that the settings say."""
+        """The fields of a request for `k` steps, or for as many as the settings say."""
         k = self.k if k is None else k
-        size = {"fill_budget": True, "k": LEAST_HITS} if k is None else {"k": k}
+        size = {"fill_budget": True, "k": HITS} if k is None else {"k": k}
         return {**size, "budget_tokens": self.budget_tokens, "ranking": self.ranking}
 
 

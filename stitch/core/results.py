@@ -72,7 +72,7 @@ class SearchRequest(BaseModel, frozen=True):
     budget_tokens: int = Field(default=4096, ge=1, le=2**53)
     """The most tokens of the context (§4)."""
     fill_budget: bool = False
-    """Return more than `k` where the context has room for more."""
+    """Let the context show more than `k` where it has room for more."""
     asked_at: float | str | None = None
     """Time of the question; relative times in it are read against this."""
     intent_filter: IntentFilter | None = None

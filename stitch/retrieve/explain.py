@@ -265,7 +265,7 @@ def explain(journal: Journal, retriever: ExplainsRanks, request: SearchRequest, 
     result = retriever.search(request)
     place = None if absence else retriever.why_not(request, step=step, trajectory=trajectory)
     snippet = entry.snippet()
-    found = any(hit.snippet.id == snippet.id for hit in result.hits)
+    found = any(hit.snippet.id == snippet.id for hit in result.hits[: request.k])
     shown = snippet.id in result.context_hits
     sentences = [*_of_filter(result), *(absence if place is None else _of_place(place))]
     if entry.state is StepState.LABELED:

@@ -211,7 +211,6 @@ class IntentRetriever:
             raise InputError(f"cannot look for step {step!r}: its trajectory is not named", hint=_HINT)
         wanted = snippet_id(request.tenant, trajectory, step)
         asked = self._read(request, self._inventories(request.tenant, request.trajectory))
-        returned = len(self.search(request).hits) if request.fill_budget else 0
         k, target, ranking = 0, None, list[ScoredSnippet]()
         while target is None and k < (
             count := max(1, self._store.count(request.tenant))
@@ -227,7 +226,7 @@ class IntentRetriever:
             link_one(wanted, ranking),
             asked.labels if asked.rule.is_strict or asked.chosen else frozenset(),
             rule=asked.rule,
-            k=max(request.k, returned),
+            k=request.k,
             vocabulary=asked.vocabulary,
             count=self._density,
         )

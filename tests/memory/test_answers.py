@@ -43,6 +43,18 @@ def test_an_answer_names_the_steps_that_say_it_and_no_others(tmp_path: Path) -> 
     assert "95 dollars" in found._repr_html_()
 
 
+def test_an_answer_may_stand_on_any_step_that_the_context_shows(tmp_path: Path) -> None:
+    every = [f"trip/{position}" for position in range(20)]
+    with (
+        scripted(lambda fields: {"answer": "yes", "cited": every}) as provider,
+        open_memory(tmp_path / "m", model="m", base_url=provider.base_url) as memory,
+    ):
+        said = (f"Train {number} to Nara leaves at {number}:40." for number in range(20))
+        memory.add_many([{"role": "user", "content": text} for text in said], trajectory="trip")
+        assert len(memory.ask("When does the train to Nara leave?").cited) > 10
+        assert len(memory.ask("When does the train to Nara leave?", k=3).cited) == 3
+
+
 def test_a_model_that_is_away_is_told_of(tmp_path: Path) -> None:
     away: dict[str, Any] = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "model_retries": 0, "filter": "local"}
     with open_memory(tmp_path / "m", labels="model", **away) as memory:

@@ -31,8 +31,18 @@ def test_k_and_budget_are_kept(memory):
     assert memory.search("Porto", k=0 + 1, budget_tokens=1).context_tokens <= 1
 
 
-def test_without_k_as_many_come_as_the_context_has_room_for(memory):
-    assert 1 <= len(memory.search("What was said of Faro?").hits) <= 8
+def test_without_k_ten_come_and_the_context_shows_what_has_room(memory):
+    for number in range(30):
+        memory.add(f"The ferry number {number} to Tavira leaves at {number}:15.", trajectory="ferries")
+    asked = {"query": "When does the ferry to Tavira leave?", "trajectory": "ferries"}
+    result = memory.search(**asked)
+    assert len(result.hits) == 10
+    every = memory.search(**asked, k=30).hits
+    assert result.hits == every[:10]
+    behind = [hit.snippet.step for hit in every[10:] if hit.snippet.id in result.context_hits]
+    why = memory.why(asked["query"], step=behind[0], trajectory="ferries")
+    assert (why.found, why.in_context, why.place.k) == (False, True, 10)
+    assert len(memory.search(**asked, k=4).context_hits) <= 4
 
 
 def test_a_context_is_in_the_order_in_which_it_happened(memory):
