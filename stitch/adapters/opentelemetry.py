@@ -19,7 +19,16 @@ except ImportError as error:
     raise missing_extra("otel", needed_by=__name__) from error
 
 from stitch import __version__
-from stitch.core import InputRejected, Searched, StepCorrected, StepsAccepted, StepsErased, StepsFailed, StepsRetired
+from stitch.core import (
+    InputRejected,
+    Searched,
+    StepCorrected,
+    StepsAccepted,
+    StepsErased,
+    StepsFailed,
+    StepsRestored,
+    StepsRetired,
+)
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -57,6 +66,8 @@ class TelemetryObserver:
             self._span("create_memory", self._of_steps(event.trajectory, event.steps))
         elif isinstance(event, StepCorrected):
             self._span("update_memory", self._of_steps(event.trajectory, (event.step,)))
+        elif isinstance(event, StepsRestored):
+            self._span("update_memory", self._of_steps(event.trajectory, event.steps))
         elif isinstance(event, StepsRetired):
             self._span("delete_memory", self._of_steps(event.trajectory, event.steps))
         elif isinstance(event, StepsErased):  # nothing of them may be left in what is told

@@ -97,12 +97,13 @@ def _are(number: int) -> str:
 
 @click.group()
 def forget() -> None:
-    """Correct steps, retire them from retrieval, or erase them. Only ever of one tenant.
+    """Correct steps, retire them from retrieval and put them back, or erase them. Only ever of one tenant.
 
     \b
     Example:
       stitch forget correct 12 --trajectory trip-1 --scope "day 2" --memory trip.memory
       stitch forget retire --event-type chat --older-than 90d --memory trip.memory
+      stitch forget unretire --event-type chat --memory trip.memory
       stitch forget erase --trajectory trip-1 --dry-run --memory trip.memory
       stitch forget expire --dry-run --config stitch.yaml --memory trip.memory
     """
@@ -110,7 +111,7 @@ def forget() -> None:
 
 forget.add_command(correct, "correct")
 
-_selecting = together(
+_naming = together(
     click.option("--trajectory", metavar="ID", help="Steps of this trajectory."),
     click.option("--step", metavar="ID", help="This step of the trajectory."),
     click.option("--scope", metavar="NAME", help="Steps of this thematic scope."),
@@ -118,6 +119,9 @@ _selecting = together(
     click.option("--older-than", metavar="AGE", help="Steps accepted longer ago than 90d (or w, h, m)."),
     click.option("--all", "everything", is_flag=True, help="All steps of the tenant."),
     click.option("--dry-run", is_flag=True, help="Only say how many steps these are."),
+)
+_selecting = together(
+    _naming,
     click.option("--trust-clock", is_flag=True, help="Go by --older-than though the clock may have jumped ahead."),
 )
 
@@ -131,7 +135,7 @@ def _chosen(given: dict[str, Any], *, action: str) -> dict[str, Any]:
 @_selecting
 @click.option("--reason", metavar="TEXT", default="", help="Why; goes into the receipts.")
 def retire(told: upkeep.Forgotten, say: Say, dry_run: bool, **_: Any) -> None:
-    """Take steps out of retrieval for good, and keep them in the journal for audit.
+    """Take steps out of retrieval, and keep them in the journal for audit; `stitch forget unretire` puts them back.
 
     If no step was accepted for more than a year and fewer would be old enough without it, the clock may have jumped
     ahead: nothing is done by --older-than, until --trust-clock says that it is right.
@@ -143,6 +147,23 @@ def retire(told: upkeep.Forgotten, say: Say, dry_run: bool, **_: Any) -> None:
     say(f"{counted(steps=told.steps)} {'would be' if dry_run else _are(told.steps)} retired")
     if not told.steps:
         click.echo(f"stitch: {_NONE}, or all of them are retired", err=True)
+
+
+@answering(upkeep.forget, group=forget, fields=partial(_chosen, action="unretire"), exclude_unset=True)
+@_naming
+@click.option("--by", metavar="NAME", default="person", show_default=True, help="Who puts them back.")
+def unretire(told: upkeep.Forgotten, say: Say, dry_run: bool, **_: Any) -> None:
+    """Put retired steps back into retrieval, as they were; `stitch history` keeps that they were out.
+
+    Those that are not retired are left alone; a dry run counts them too.
+
+    \b
+    Example:
+      stitch forget unretire --trajectory trip-1 --step 12 --memory trip.memory
+    """
+    say(f"{counted(steps=told.steps)} {_are(told.steps)} {'meant' if dry_run else 'put back'}")
+    if not told.steps:
+        click.echo(f"stitch: {_NONE}, or none of them is retired", err=True)
 
 
 @answering(upkeep.forget, group=forget, fields=partial(_chosen, action="erase"), exclude_unset=True)

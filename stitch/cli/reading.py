@@ -106,7 +106,8 @@ def history(told: upkeep.History, say: Say, step: str, **_: Any) -> None:
       stitch history 12 --trajectory trip-1 --memory trip.memory
     """
     for revision in told.revisions:
-        say(f"until {_clock(revision.until)}, corrected by {revision.corrected_by}")
+        done = "corrected" if revision.retired_at is None else f"retired since {_clock(revision.retired_at)}, put back"
+        say(f"until {_clock(revision.until)}, {done} by {revision.corrected_by}")
         if revision.labels:
             intent = StepLabels.model_validate(revision.labels).intent
             kinds = ", ".join([*intent.event_types, *(f"[{name}]" for name in intent.entity_types)])

@@ -20,7 +20,7 @@ class ChangeKind(str, Enum):
     ERASED = "erased"
     """They are gone, or they were about to be, and are still there."""
     RESTORED = "restored"
-    """They came in with all their past, by an import."""
+    """They came in with all their past, by an import, or were retired and are found again."""
 
 
 class Change(NamedTuple):

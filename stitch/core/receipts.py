@@ -98,6 +98,12 @@ class StepsRetired(_OfSteps):
     reason: str
 
 
+class StepsRestored(_OfSteps):
+    """Steps that were retired are found again."""
+
+    by: str
+
+
 class StepCorrected(BaseModel, frozen=True):
     """The text, the labels or the references of a step were put right."""
 
@@ -161,6 +167,7 @@ class Searched(BaseModel, frozen=True):
 
 
 MemoryEvent: TypeAlias = (
-    StepsAccepted | StepsStored | StepsFailed | StepCorrected | StepsRetired | StepsErased
+    StepsAccepted | StepsStored | StepsFailed | StepCorrected | StepsRetired | StepsRestored
+    | StepsErased
     | StoreAway | StoreBack | InputRejected | LabelsMerged | Searched
 )  # fmt: skip

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
+from itertools import pairwise
 from typing import NamedTuple
 
 import orjson
@@ -140,13 +141,26 @@ class Selected(NamedTuple):
 
 
 class Revision(NamedTuple):
-    """A step as it was before it was corrected."""
+    """A step as it was before it was corrected, or before it was retired and put back: then it is there twice."""
 
     replaced: float
     """Until when, in Unix seconds."""
     by: str
     step: Step
     labels: StepLabels | None
+
+
+def retirements(revisions: Sequence[Revision]) -> dict[int, tuple[float, float]]:
+    """From when to when a step was retired, in Unix seconds, by the places of the revisions that ended so.
+
+    Of two revisions that say the same, the first ended when the step was retired, and the second when it was put back:
+    a correction always says something else.
+    """
+    found: dict[int, tuple[float, float]] = {}
+    for place, (before, after) in enumerate(pairwise(revisions), 1):
+        if place - 1 not in found and before[1:] == after[1:]:
+            found[place] = before.replaced, after.replaced
+    return found
 
 
 class Encoded(NamedTuple):

@@ -1,4 +1,4 @@
-"""Steps that are corrected, retired or erased, and what corrected ones were before."""
+"""Steps that are corrected, retired, put back or erased, and what they were before."""
 
 from __future__ import annotations
 
@@ -49,6 +49,11 @@ _DIGEST = select(steps.c.digest).where(
 )
 _NOT_RETIRED = select(states.c.seq).where(one_of(states.c.seq), states.c.state != "retired").order_by(states.c.seq)
 _RETIRE = update(states).where(one_of(states.c.seq))
+_RETIRED = (
+    select(states.c.seq, states.c.retired_at)
+    .where(one_of(states.c.seq), states.c.state == "retired")
+    .order_by(states.c.seq)
+)
 _NAMES = select(steps.c.seq, steps.c.step).where(one_of(steps.c.seq))
 _ERASE = [delete(table).where(one_of(table.c.seq)) for table in OF_A_STEP]
 _STORED = update(states).where(one_of(states.c.seq), states.c.state == "stored")
@@ -83,7 +88,7 @@ _ENCODED = (
 
 
 class Revising(Part):
-    """Steps are corrected, retired, erased."""
+    """Steps are corrected, retired, put back, erased."""
 
     def correct(
         self, seq: int, *, step: Step, labels: StepLabels | None, at: float, by: str, checkpoint: Checkpoint | None
@@ -96,9 +101,7 @@ class Revising(Part):
         """
         payload, _ = encode_step(step, max_chars=self._max_step_chars)
         with self._db.transaction() as db:
-            ((name, number, was, had),) = db.rows(_AS_IT_IS, seq=seq)
-            check = revision_checksum(seq, at, by, was, had)
-            db.write(history, seq=seq, at=at, made_by=by, payload=was, labels=had, checksum=check)
+            name, number = _keep_as_it_is(db, seq, at=at, by=by)
             db.write(_REWRITE, of=seq, payload=payload, checksum=step_checksum(name, payload))
             if labels is not None:
                 _put_labels(db, [(seq, encode_labels(labels, step=name))])
@@ -116,6 +119,21 @@ class Revising(Part):
             db.write(_RETIRE, given=fresh, state="retired", reason=reason, retired_at=at)
             note_changes_of(db, ChangeKind.RETIRED, fresh)
         return len(fresh)
+
+    def unretire(self, seqs: Sequence[int], *, at: float, by: str) -> int:
+        """Take retirements back, and leave the steps to be put; return how many were retired.
+
+        Two revisions stay of each: the step until it was retired, and the same until now; see `retirements`.
+        """
+        with self._db.transaction() as db:
+            retired = [(seq, since) for seq, since in db.rows(_RETIRED, given=list(seqs))]
+            for seq, since in retired:
+                for end in (at if since is None else min(since, at), at):
+                    _keep_as_it_is(db, seq, at=end, by=by)
+            back = [seq for seq, _ in retired]
+            set_state(db, back, StepState.LABELED)
+            note_changes_of(db, ChangeKind.RESTORED, back)
+        return len(retired)
 
     def erase(
         self,
@@ -208,6 +226,14 @@ class Revising(Part):
 def owe_purge(db: Session) -> None:
     """Note that bytes of what was erased may be left in files."""
     db.write(purges, number=db.value(_NEXT_PURGE))
+
+
+def _keep_as_it_is(db: Session, seq: int, *, at: float, by: str) -> tuple[str, int]:
+    """Keep a step as it is now as its last revision; return its id and the number of its trajectory."""
+    ((name, number, payload, made),) = db.rows(_AS_IT_IS, seq=seq)
+    check = revision_checksum(seq, at, by, payload, made)
+    db.write(history, seq=seq, at=at, made_by=by, payload=payload, labels=made, checksum=check)
+    return name, number
 
 
 def _put_labels(db: Session, made: Sequence[tuple[int, bytes]]) -> None:

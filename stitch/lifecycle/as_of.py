@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timezone
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -31,6 +32,7 @@ from stitch.ingest.inventories import of_these, unite
 from stitch.ingest.records import make_records
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal
+from stitch.journal.entries import retirements
 from stitch.store.similarity import Similarity, halved, informativeness
 from stitch.store.vectors import as_kept, words_as_kept
 from stitch.text.dates import read_timestamp
@@ -98,7 +100,9 @@ class Then(NamedTuple):
     changed: dict[int, Entry]
     """Those that were there and have been corrected or retired since, as they were, by `Entry.seq`."""
     gone: frozenset[int]
-    """Those that had been retired by then."""
+    """Those that were retired then."""
+    back: tuple[Entry, ...]
+    """Those of them that are found again now."""
     corrected: frozenset[str]
     """Trajectories of which steps were corrected since."""
 
@@ -107,7 +111,12 @@ def then(journal: Journal, moment: Moment, *, tenant: str) -> Then:
     """Steps of a tenant that were corrected or retired since a moment."""
     before = journal.as_they_were(tenant, at=moment.recorded)
     retired = {entry.seq: entry for entry in journal.every_entry(tenant, state=StepState.RETIRED)}
-    gone = frozenset(seq for seq, entry in retired.items() if entry.was_retired(moment.recorded))
+    meanwhile = {
+        seq
+        for seq, past in journal.revisions(sorted(before)).items()
+        if any(since <= moment.recorded < until for since, until in retirements(past).values())
+    }
+    gone = frozenset(seq for seq, entry in retired.items() if entry.was_retired(moment.recorded)) | meanwhile
     changed: dict[int, Entry] = {}
     for entry in journal.entries_of(sorted((before.keys() | retired.keys()) - gone)):
         if not _was_there(entry, moment):
@@ -117,7 +126,8 @@ def then(journal: Journal, moment: Moment, *, tenant: str) -> Then:
         if entry.seq in before:
             entry = entry._replace(step=before[entry.seq].step, labels=before[entry.seq].labels)
         changed[entry.seq] = entry
-    return Then(changed, gone, frozenset(changed[seq].trajectory for seq in before.keys() & changed.keys()))
+    back = tuple(journal.entries_of(sorted(meanwhile - retired.keys())))
+    return Then(changed, gone, back, frozenset(changed[seq].trajectory for seq in before.keys() & changed.keys()))
 
 
 def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory: str | None) -> LabelInventory:
@@ -127,7 +137,7 @@ def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory:
     the moment.
     """
     was = then(ingestor.journal, moment, tenant=tenant)
-    touched = {entry.trajectory for entry in was.changed.values()}
+    touched = {entry.trajectory for entry in (*was.changed.values(), *was.back)}
     parts = []
     lengths = ingestor.journal.lengths_at(moment, tenant=tenant, trajectory=trajectory)
     for name, (steps, known) in sorted(lengths.items()):
@@ -192,30 +202,32 @@ class PastStore:
 
     def __init__(self, store: SnippetStore, *, ingestor: Ingestor, moment: Moment) -> None:
         self._store, self._ingestor, self._moment = store, ingestor, moment
-        self._changed: dict[str, dict[str, SnippetRecord]] = {}
+        self._kept: dict[str, _Otherwise] = {}
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """The first of the snippets that were there; see `SnippetStore.rank`."""
-        changed = self._changed_of(query.tenant)
-        if not changed or query.k < 1:
+        changed, names = self._otherwise(query.tenant)
+        if not names or query.k < 1:
             return self._store.rank(query)
-        today = self._store.rank(dataclasses.replace(query, k=query.k + len(changed)))
-        hits = [hit for hit in today if hit.snippet.id not in changed]
+        today = self._store.rank(dataclasses.replace(query, k=query.k + len(names)))
+        hits = [hit for hit in today if hit.snippet.id not in names]
         hits += ranked_beside(query, changed.values(), store=self._store)
         return sorted(hits, key=lambda hit: (-hit.density, -hit.similarity, _place(hit.snippet)))[: query.k]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Snippets by id, those that were there."""
-        held = {snippet.id: snippet for snippet in self._store.get(tenant, ids) if self._moment.knows(snippet)}
-        held |= {name: record.snippet for name, record in self._changed_of(tenant).items()}
+        changed, names = self._otherwise(tenant)
+        today = self._store.get(tenant, [name for name in ids if name not in names])
+        held = {snippet.id: snippet for snippet in today if self._moment.knows(snippet)}
+        held |= {name: record.snippet for name, record in changed.items()}
         return [held[name] for name in ids if name in held]
 
     def near(self, query: DensityQuery, snippets: Sequence[MemorySnippet], *, reach: int) -> list[MemorySnippet]:
         """Snippets that stood beside these; see `SnippetStore.near`."""
-        changed = self._changed_of(query.tenant)
+        changed, names = self._otherwise(query.tenant)
         places = {(each.trajectory, each.position + by) for each in snippets for by in range(-reach, reach + 1)}
         given = {snippet.id for snippet in snippets}
-        there = [each for each in self._store.near(query, snippets, reach=reach) if each.id not in changed]
+        there = [each for each in self._store.near(query, snippets, reach=reach) if each.id not in names]
         beside = (each.snippet for name, each in changed.items() if name not in given and query.sees(each.snippet))
         return sorted([*there, *(each for each in beside if (each.trajectory, each.position) in places)], key=_place)
 
@@ -223,23 +235,24 @@ class PastStore:
         self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
     ) -> WordCounts:
         """Counts of words as today, and which of these the snippets had then."""
-        changed, asked = self._changed_of(tenant), frozenset(words)
+        changed, names = self._otherwise(tenant)
+        asked = frozenset(words)
         today = self._store.word_counts(
-            tenant, words, trajectory=trajectory, ids=[name for name in ids if name not in changed]
+            tenant, words, trajectory=trajectory, ids=[name for name in ids if name not in names]
         )
         then = {name: asked & changed[name].words.keys() for name in ids if name in changed}
         return today._replace(carried={**today.carried, **then})
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """The snippets that were there, by trajectory and position."""
-        changed = self._changed_of(tenant)
+        changed, names = self._otherwise(tenant)
         same = [each for each in self._store.scroll(tenant, trajectory) if self._moment.knows(each)]
         mine = [each.snippet for each in changed.values() if trajectory in (None, each.snippet.trajectory)]
-        return iter(sorted([*(each for each in same if each.id not in changed), *mine], key=_place))
+        return iter(sorted([*(each for each in same if each.id not in names), *mine], key=_place))
 
     def count(self, tenant: str | None = None) -> int:
         """No fewer than the snippets that were there."""
-        return self._store.count(tenant) + (len(self._changed_of(tenant)) if tenant is not None else 0)
+        return self._store.count(tenant) + (len(self._otherwise(tenant).changed) if tenant is not None else 0)
 
     def put(self, records: Sequence[SnippetRecord]) -> None:
         """Refuse: the past is not written."""
@@ -255,16 +268,25 @@ class PastStore:
     def close(self) -> None:
         """Nothing: the store is another's."""
 
-    def _changed_of(self, tenant: str) -> dict[str, SnippetRecord]:
-        """The snippets that read otherwise now, or are not found any more, as they were then, by id."""
-        if tenant not in self._changed:
+    def _otherwise(self, tenant: str) -> _Otherwise:
+        if tenant not in self._kept:
             ingestor = self._ingestor
-            snippets = [
-                entry.snippet() for entry in then(ingestor.journal, self._moment, tenant=tenant).changed.values()
-            ]
+            was = then(ingestor.journal, self._moment, tenant=tenant)
+            snippets = [entry.snippet() for entry in was.changed.values()]
             made = make_records(snippets, embedder=ingestor.embedder, lexical=ingestor.lexical) if snippets else []
-            self._changed[tenant] = {record.snippet.id: record for record in made}
-        return self._changed[tenant]
+            changed = {record.snippet.id: record for record in made}
+            names = changed.keys() | {entry.snippet().id for entry in was.back}
+            self._kept[tenant] = _Otherwise(changed, names)
+        return self._kept[tenant]
+
+
+class _Otherwise(NamedTuple):
+    """The snippets of a tenant that are not today as they were."""
+
+    changed: dict[str, SnippetRecord]
+    """Those that read otherwise now, or are not found any more, as they were then, by id."""
+    names: AbstractSet[str]
+    """The ids of these, and of those that were retired then and are found now."""
 
 
 def ranked_beside(query: DensityQuery, records: Iterable[SnippetRecord], *, store: SnippetStore) -> list[StoreHit]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stitch.core import trajectory_name
+from stitch.core import StepState, trajectory_name
 from stitch.errors import ScopeError
 from stitch.lm import charged_to
 
@@ -119,9 +119,9 @@ class Lifecycle:
         return corrections(self._ingestor.journal, tenant=self._tenant)
 
     def retire(self, selector: Selector, *, reason: str = "", trust_clock: bool = False) -> int:
-        """Take steps out of retrieval for good; the journal keeps them. Returns how many were not retired before.
+        """Take steps out of retrieval; the journal keeps them. Returns how many were not retired before.
 
-        The reason goes into the receipts; `trust_clock` as for `erase`.
+        The reason goes into the receipts; `unretire` puts them back; `trust_clock` as for `erase`.
 
         Raises:
             InputError: As for `erase`.
@@ -130,6 +130,20 @@ class Lifecycle:
 
         selected = self._old_enough(selector, trust_clock=trust_clock)
         return retire(self._writer, selected, tenant=self._tenant, at=time.time(), reason=reason)
+
+    def unretire(self, selector: Selector, *, by: str = "person") -> int:
+        """Put retired steps back into retrieval, as they were; returns how many of those meant were retired.
+
+        The `history` of each keeps from when to when it was retired.
+        """
+        from stitch.lifecycle.retention import unretire
+        from stitch.lifecycle.selection import select
+
+        ingestor = self._writer
+        retired = {(each.trajectory, each.step) for each in ingestor.receipts(self._tenant, state=StepState.RETIRED)}
+        selected = select(ingestor, selector, tenant=self._tenant)
+        meant = [each for each in selected if (each.trajectory, each.step) in retired]
+        return unretire(ingestor, meant, tenant=self._tenant, at=time.time(), by=by)
 
     def erase(self, selector: Selector, *, trust_clock: bool = False) -> Erased:
         """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.

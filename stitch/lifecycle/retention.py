@@ -1,4 +1,4 @@
-"""Steps retired, and retention rules applied: what is older than it may be is retired or erased, counted first."""
+"""Steps retired and put back, and retention rules applied: what is too old is retired or erased, counted first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from stitch.core import StepsRetired, StepState
+from stitch.core import StepsRestored, StepsRetired, StepState, clean_text
 from stitch.core.retention import SECONDS_PER_DAY, RetentionRule
 from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
@@ -51,6 +51,27 @@ def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at:
         ids = tuple(each.step for each in group)
         ingestor.notice(StepsRetired(tenant=tenant, trajectory=trajectory, steps=ids, reason=reason))
     return retired
+
+
+def unretire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at: float, by: str) -> int:
+    """Put retired steps back into retrieval; return how many were retired. Repeating it is harmless.
+
+    Raises:
+        StoreError: The journal has put them back, and the store does not hold all of them: `retry` puts them.
+    """
+    by = clean_text(ingestor.secrets.text(by))
+    back = 0
+    for trajectory, group in by_trajectory(selected):
+
+        def change(group: Sequence[Selected] = group) -> None:
+            nonlocal back
+            back += ingestor.journal.unretire([each.seq for each in group], at=at, by=by)
+
+        ingestor.rework(tenant, trajectory, change)
+        ingestor.learn(tenant, trajectory)
+        ids = tuple(each.step for each in group)
+        ingestor.notice(StepsRestored(tenant=tenant, trajectory=trajectory, steps=ids, by=by))
+    return back
 
 
 class Expired(NamedTuple):

@@ -108,7 +108,7 @@ _ACTIONS: Mapping[str, Mapping[Action, str]] = {
     "lifecycle": {
         "read": "count history corrections export",
         "write": "correct import_lines",
-        "forget": "retire erase expire",
+        "forget": "retire unretire erase expire",
         "admin": "backup verify reindex relabel",
     },
     "handover": {"admin": "windows waiting"},

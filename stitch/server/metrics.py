@@ -15,6 +15,7 @@ from stitch.core import (
     StepsAccepted,
     StepsErased,
     StepsFailed,
+    StepsRestored,
     StepsRetired,
     StepsStored,
     StoreAway,
@@ -32,6 +33,7 @@ _STATES: dict[type[MemoryEvent], str] = {
     StepsStored: "stored",
     StepsFailed: "failed",
     StepsRetired: "retired",
+    StepsRestored: "restored",
     StepsErased: "erased",
 }
 

@@ -12,7 +12,7 @@ from doubles.journal_lives import ENCODED, LABELS, MERGE, OTHERS, append, nested
 from stitch.core import Change, ChangeKind, LabelInventory, Moment, Redaction, Step, StepState, ToolCall
 from stitch.errors import ConflictError, JournalError, StepRejectedError
 from stitch.journal import Checkpoint, Entry, Journal, NewRecord
-from stitch.journal.entries import encode_labels
+from stitch.journal.entries import encode_labels, retirements
 
 MakeJournal = Callable[[], Journal]
 
@@ -285,6 +285,20 @@ class JournalContract:
         assert journal.correctors("b") == frozenset()
         (again,) = append(journal, say("wrong", id="1"))
         assert again.repeated, "the source goes on giving the step as it was"
+
+    def test_a_step_that_is_put_back_keeps_from_when_to_when_it_was_retired(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"))
+        journal.record_labels([(1, ENCODED)])
+        for since in (2.0, 6.0):
+            journal.retire([1], at=since, reason="old")
+            assert journal.unretire([1], at=since + 1, by="ann") == 1
+        assert journal.unretire([1], at=9.0, by="ann") == 0
+        journal.correct(1, step=say("right", id="1"), labels=LABELS, at=9.0, by="ann", checkpoint=None)
+        (entry,) = journal.entries("a", "t")
+        assert (entry.state, entry.retired_at, entry.reason) == (StepState.LABELED, None, "")
+        past = journal.revisions([1])[1]
+        assert retirements(past) == {1: (2.0, 3.0), 3: (6.0, 7.0)}
+        assert [change.kind.value for change in journal.changes()][-3:] == ["retired", "restored", "corrected"]
 
     def test_a_retired_step_says_when_and_why(self, journal: Journal) -> None:
         append(journal, say("one", id="1"), say("two", id="2"))

@@ -129,6 +129,20 @@ def test_as_of_before_it_was_retired_a_step_is_found_as_it_was(twice: Memory, re
     assert ("trip", "a") not in {hit[:2] for hit in found(twice, retriever=retriever, as_of=time.time() + 1)}
 
 
+@pytest.mark.parametrize("retriever", ["intent", "dense"])
+def test_as_of_while_it_was_retired_a_step_that_was_put_back_is_not_found(twice: Memory, retriever: str) -> None:
+    before, scopes = time.time(), twice.inventory("trip").scopes
+    twice.lifecycle.retire(Selector(trajectory="trip", step="a"))
+    meanwhile, left = time.time(), twice.inventory("trip").scopes
+    twice.lifecycle.unretire(Selector(trajectory="trip", step="a"))
+    now = sorted(found(twice, retriever=retriever))
+    assert ("trip", "a") in {hit[:2] for hit in now}
+    assert sorted(found(twice, retriever=retriever, as_of=before)) == now
+    assert ("trip", "a") not in {hit[:2] for hit in found(twice, retriever=retriever, as_of=meanwhile)}
+    assert sorted(found(twice, retriever=retriever, as_of=time.time() + 1)) == now
+    assert twice.inventory("trip").scopes == scopes != left
+
+
 def test_what_is_erased_never_comes_back(twice: Memory) -> None:
     moment = time.time()
     twice.lifecycle.retire(Selector(trajectory="trip", step="a"))

@@ -43,6 +43,7 @@ with open_memory(sys.argv[1]) as memory:
         "stream": lambda: list(memory.stream([step], **where)), "finish": lambda: memory.finish("t"),
         "delete": lambda: memory.delete("s1", **where),
         "correct": lambda: life.correct("s1", text="new", **where), "retire": lambda: life.retire(one),
+        "unretire": lambda: life.unretire(one),
         "erase": lambda: life.erase(one), "expire": lambda: life.expire([]), "reindex": life.reindex,
         "import_lines": lambda: life.import_lines([]), "relabel": life.relabel,
         "handover": lambda: life.handover(None), "repair": lambda: life.verify(repair=True),
@@ -103,7 +104,7 @@ def test_it_is_read_and_every_change_is_refused_in_one_line(unwritable: Path) ->
 
 def test_every_method_is_known_to_read_or_to_be_refused() -> None:
     refused = {"add_many", "add_each", "add", "delete", "retry", "stream", "finish", "correct", "add_messages",
-               "retire", "erase", "expire", "reindex", "import_lines", "relabel", "handover"}  # fmt: skip
+               "retire", "unretire", "erase", "expire", "reindex", "import_lines", "relabel", "handover"}  # fmt: skip
     there = {name for kind in (Memory, Lifecycle) for name, _ in inspect.getmembers(kind, inspect.isfunction)}
     asynchronous = {name for name in there if name.startswith("a") and name[1:] in there}
     assert {name for name in there if not name.startswith("_")} - asynchronous == READING | refused

@@ -23,6 +23,7 @@ from stitch.core import (
     StepsAccepted,
     StepsErased,
     StepsFailed,
+    StepsRestored,
     StepsRetired,
     StepsStored,
 )
@@ -63,6 +64,11 @@ EVENTS: list[tuple[MemoryEvent, int, str]] = [
         StepsRetired(tenant="a", trajectory="t", steps=("1", "2"), reason=SECRET),
         logging.DEBUG,
         "retired 2 steps of 't' of 'a'",
+    ),
+    (
+        StepsRestored(tenant="a", trajectory="t", steps=("1",), by="ann"),
+        logging.DEBUG,
+        "put back step '1' of 't' of 'a', by ann",
     ),
     (
         StepsErased(tenant="a", steps=3, trajectories=2),

@@ -99,13 +99,15 @@ def test_what_happens_is_told_as_it_happens(serving):
         client.add("Book the Harbor Inn for day 1, please.")
         client.post("/v1/search", {"query": "the hotel"})
         client.post("/v1/forget", {"trajectory": "t", "action": "retire"})
-        told = take(stream, 4)  # before the erasure, which takes away what a reader has not read yet
+        client.post("/v1/forget", {"trajectory": "t", "action": "unretire"})
+        told = take(stream, 6)  # before the erasure, which takes away what a reader has not read yet
         client.post("/v1/forget", {"trajectory": "t"})
         told += take(stream, 1)
-    assert [name for _, name, _ in told] == ["accepted", "stored", "searched", "retired", "erased"]
+    put_back = ["stored", "restored"]
+    assert [name for _, name, _ in told] == ["accepted", "stored", "searched", "retired", *put_back, "erased"]
     assert told[0][2]["trajectory"] == "t"
     assert told[2][2]["query"] == "the hotel"
-    assert told[4][2] == {"steps": 1, "trajectories": 1}
+    assert told[6][2] == {"steps": 1, "trajectories": 1}
     assert all("tenant" not in data for _, _, data in told)
 
 

@@ -247,6 +247,32 @@ def test_a_step_is_erased_after_a_dry_run_and_the_proof_is_shown(written, lookin
     looked.until("document.querySelectorAll('.step-row').length === 1")
 
 
+def test_a_step_is_retired_and_put_back(written, looking):
+    written.add("The harbor inn costs $98.", "It has eleven rooms.")
+    looked = looking(written)
+    page = looked.open("#/timeline?in=t&step=0")
+
+    def state():
+        return written.get("/v1/step?trajectory=t&step=0").json["found"]["state"]
+
+    def retire():
+        page.click("text=Retire…")
+        page.fill("dialog input", "sold out")
+        page.click("dialog >> text='Retire'")
+        page.wait_for_selector(".panel .notice >> text=sold out")
+        assert state() == "retired"
+
+    retire()
+    assert looked.violations() == []
+    page.click(".toast >> text=Undo")
+    page.wait_for_selector(".panel .history >> text=put back by person")
+    assert state() == "stored"
+    retire()
+    page.click(".panel .notice >> text=Put back")
+    looked.until("document.querySelectorAll('.panel .history li').length === 2")
+    assert state() == "stored"
+
+
 def test_a_scope_is_renamed_and_taken_back(written, looking):
     written.add("First the login timeout: people are signed out.", "The login timeout is half a minute.")
     [name] = {scope["name"] for scope in written.get("/v1/labels").json["scopes"]}

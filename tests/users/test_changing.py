@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stitch import open_memory
 from stitch.lifecycle.selection import Selector
+from stitch.server.operations.upkeep import history
 
 BOAT = Selector(trajectory="trip", step="boat")
 
@@ -50,6 +51,25 @@ def test_retired_steps_are_not_found_and_not_gone(memory):
     assert "boat" not in [hit.snippet.step for hit in memory.search("the boat to Faro", k=8).hits]
     assert memory.get("trip", "boat") is not None
     assert memory.lifecycle.retire(BOAT) == 0
+
+
+def test_retired_steps_are_put_back_and_their_history_says_so(memory):
+    def found():
+        return "boat" in [hit.snippet.step for hit in memory.search("the boat to Faro", k=8).hits]
+
+    made, scopes = memory.get("trip", "boat").labels, memory.inventory("trip").scopes
+    memory.lifecycle.retire(BOAT, reason="sold out")
+    assert not found()
+    assert memory.lifecycle.unretire(Selector(trajectory="trip"), by="ann") == 1
+    assert found()
+    back = memory.get("trip", "boat")
+    assert (back.state.value, back.reason, back.labels) == ("stored", "", made)
+    assert memory.inventory("trip").scopes == scopes
+    assert memory.lifecycle.unretire(BOAT) == 0
+    memory.lifecycle.correct("boat", trajectory="trip", text="The boat goes to Faro at nine.")
+    told = [(each.corrected_by, each.retired_at is not None) for each in history(memory, step="boat").revisions]
+    assert told == [("ann", True), ("person", False)]
+    assert memory.lifecycle.verify().disagreements == ()
 
 
 def test_erased_steps_are_gone_from_every_file_with_proof(memory):

@@ -12,8 +12,9 @@ from stitch.core.retention import RetentionRule
 from stitch.core.steps import Name
 from stitch.errors import InputError
 from stitch.journal import Revision
+from stitch.journal.entries import retirements
 from stitch.lifecycle.backup import BackedUp
-from stitch.lifecycle.correct import Correction
+from stitch.lifecycle.correct import PERSON, Correction
 from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
 from stitch.lifecycle.relabel import Relabeled
 from stitch.lifecycle.repair import Repaired
@@ -47,7 +48,7 @@ def correct(
     undo: Sequence[str] = (),
     asks: Sequence[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
-    by: str = "person",
+    by: str = PERSON,
 ) -> Corrected:
     """Replace the text or labels of a step; what it was stays in its history.
 
@@ -83,11 +84,13 @@ def _kept(undone: Collection[str], step: str, *, trajectory: str, memory: Memory
 
 
 class RevisionRow(Answer):
-    """A step before it was corrected."""
+    """A step before it was corrected, or put back after it was retired."""
 
     until: float
     """In Unix seconds."""
     corrected_by: str
+    retired_at: float | None
+    """Since when it was retired, where it was and was put back then, in Unix seconds."""
     step: Mapping[str, Any]
     labels: Mapping[str, Any] | None
 
@@ -104,20 +107,23 @@ class History(Page):
 def history(
     memory: Memory, *, step: str, trajectory: Name | None = None, limit: Limit | None = None, after: str | None = None
 ) -> History:
-    """Tell what a step was before each of its corrections, oldest first."""
+    """Tell what a step was before each of its corrections, and when it was retired and put back, oldest first."""
     meant = find_step(memory, step, trajectory=trajectory)
-    numbered = enumerate(memory.lifecycle.history(meant.step, trajectory=meant.trajectory), 1)
+    revisions = memory.lifecycle.history(meant.step, trajectory=meant.trajectory)
+    retired = retirements(revisions)
+    told = [(place, each) for place, each in enumerate(revisions) if place + 1 not in retired]  # or it is told twice
     about = {"step": meant.step, "trajectory": meant.trajectory}
     return page(
-        History, numbered, limit=limit, after=after, name=lambda each: str(each[0]), row=lambda each: _row(each[1]),
-        **about,
+        History, told, limit=limit, after=after, name=lambda each: str(each[0]),
+        row=lambda each: _row(each[1], retired_at=retired[each[0]][0] if each[0] in retired else None), **about,
     )  # fmt: skip
 
 
-def _row(revision: Revision) -> RevisionRow:
+def _row(revision: Revision, *, retired_at: float | None) -> RevisionRow:
     return RevisionRow(
         until=revision.replaced,
         corrected_by=revision.by,
+        retired_at=retired_at,
         step=revision.step.model_dump(mode="json", exclude_defaults=True),
         labels=revision.labels and revision.labels.model_dump(mode="json", exclude_defaults=True),
     )
@@ -130,7 +136,7 @@ def corrections(memory: Memory) -> Iterator[Correction]:
 
 
 class Forgotten(Answer):
-    """The number of steps that were forgotten, or would be."""
+    """The number of steps that were forgotten or put back, or would be."""
 
     steps: int
     trajectories: int | None = None
@@ -144,7 +150,7 @@ class Forgotten(Answer):
 def forget(
     memory: Memory,
     *,
-    action: Literal["erase", "retire"] = "erase",
+    action: Literal["erase", "retire", "unretire"] = "erase",
     trajectory: Name | None = None,
     step: Name | None = None,
     scope: str | None = None,
@@ -153,10 +159,11 @@ def forget(
     everything: bool = False,
     dry_run: bool = False,
     reason: str = "",
+    by: Name = PERSON,
     trust_clock: bool = False,
     missing_ok: bool = False,
 ) -> Forgotten:
-    """Erase steps everywhere with proof, or take them out of retrieval; or only count them.
+    """Erase steps everywhere with proof, or take them out of retrieval, or put retired ones back; or only count them.
 
     Those are meant to which everything applies that is given; see `Selector`. With `missing_ok` a trajectory or step
     that is not there is nothing to forget, and no error.
@@ -174,6 +181,8 @@ def forget(
     lifecycle = memory.lifecycle
     if dry_run:
         return Forgotten(steps=lifecycle.count(selector), dry_run=dry_run)
+    if action == "unretire":
+        return Forgotten(steps=lifecycle.unretire(selector, by=by), dry_run=dry_run)
     if action == "retire":
         return Forgotten(steps=lifecycle.retire(selector, reason=reason, trust_clock=trust_clock), dry_run=dry_run)
     return gathered(Forgotten, lifecycle.erase(selector, trust_clock=trust_clock), dry_run=dry_run)

@@ -389,8 +389,8 @@ export function labelsView(app) {
     const { steps } = await tell("forget", { ...meant, action: "erase", dry_run: true });
     const how = choice(
       [
-        ["retire", "Retire: no longer found, kept for audit"],
-        ["erase", "Erase: gone everywhere, with proof"],
+        ["retire", "Retire: no longer found, kept for audit, can be put back"],
+        ["erase", "Erase: gone everywhere, with proof; there is no way back"],
       ],
       "retire",
       () => {},
@@ -403,7 +403,7 @@ export function labelsView(app) {
       body: h(
         "div",
         {},
-        h("p", {}, `A dry run finds ${counted(steps, "step")} of ${scope.trajectory}. There is no way back.`),
+        h("p", {}, `A dry run finds ${counted(steps, "step")} of ${scope.trajectory}.`),
         field("How", how),
         field("Reason (of retiring)", reason),
       ),
@@ -415,7 +415,15 @@ export function labelsView(app) {
       reason: how.value === "retire" ? reason.value : undefined,
     });
     await load(app.params);
-    body.prepend(how.value === "erase" ? proofOf(told) : notice("done", `${counted(told.steps, "step")} retired`, ""));
+    if (how.value === "erase") body.prepend(proofOf(told));
+    else
+      toast(`${counted(told.steps, "step")} retired.`, async () => {
+        await tell("forget", { trajectory: scope.trajectory, scope: scope.name, action: "unretire" }).then(
+          (back) => toast(`${counted(back.steps, "step")} found again.`),
+          (error) => toast(error.message),
+        );
+        load(app.params);
+      });
   }
 
   return {

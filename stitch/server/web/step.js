@@ -109,6 +109,7 @@ export function stepPanel(app) {
           row.state === "failed" ? "failed" : "gone",
           row.state,
           row.reason || (row.state === "retired" ? "Out of retrieval, kept for audit." : ""),
+          row.state === "retired" ? button("Put back", () => putBack(row)) : null,
         ),
       );
     parts.push(h("h3", {}, "What was said"), h("blockquote", { class: "said" }, step.content || "(no words)"));
@@ -372,7 +373,13 @@ export function stepPanel(app) {
           return h(
             "li",
             {},
-            h("p", { class: "facts" }, `until ${moment(each.until)}, then corrected by ${each.corrected_by}`),
+            h(
+              "p",
+              { class: "facts" },
+              each.retired_at === null
+                ? `until ${moment(each.until)}, then corrected by ${each.corrected_by}`
+                : `retired from ${moment(each.retired_at)} until ${moment(each.until)}, then put back by ${each.corrected_by}`,
+            ),
             text === row.step.content ? null : h("blockquote", { class: "said" }, text),
             h(
               "p",
@@ -381,7 +388,7 @@ export function stepPanel(app) {
               wanted.event_types.map((value) => chip("event_type", value)),
               wanted.entity_types.map((value) => chip("entity_type", value)),
             ),
-            row.state === "retired"
+            row.state === "retired" || each.retired_at !== null
               ? null
               : button(
                   "Put back",
@@ -429,15 +436,25 @@ export function stepPanel(app) {
         h(
           "p",
           {},
-          `${counted(steps, "step")} would no longer be found. It stays in the journal, for audit, and the reason is kept.`,
+          `${counted(steps, "step")} would no longer be found. It stays in the journal, for audit, and can be put back.`,
         ),
         field("Reason", reason),
       ),
     });
     if (!yes) return;
     await tell("forget", { ...meant, reason: reason.value });
-    toast("The step is retired.");
+    toast("The step is retired.", () => putBack(row));
     load(row.trajectory, row.step.id);
+  }
+
+  async function putBack(row) {
+    try {
+      await tell("forget", { trajectory: row.trajectory, step: row.step.id, action: "unretire" });
+      toast("The step is found again.");
+    } catch (error) {
+      toast(error.message);
+    }
+    if (shown === `${row.trajectory}\t${row.step.id}`) load(row.trajectory, row.step.id);
   }
 
   async function erase(row) {
