@@ -83,13 +83,13 @@ class ThemeProjection:
     def erase(self, trajectory: str, steps: Collection[str]) -> None:
         """Remove all that was made from steps, from the events too; called before the journal forgets them."""
         erased = self._found((trajectory, step) for step in steps)
-        held = self.model_statements
-        dropped = held.drop(trajectory, steps)
-        untold = {(each.trajectory, step): held.ids_in(each, step) for each in dropped for step in each.read}
+        said = self.model_statements
+        dropped = said.drop(trajectory, steps)
+        untold = {(each.trajectory, step): said.ids_in(each, step) for each in dropped for step in each.read}
         gone = frozenset(self._said_by(erased)).union(*(untold.get((trajectory, step), ()) for step in steps))
         self.names.drop(gone.union(*untold.values()))
         if self._applied is not None:
-            held = list(dict.fromkeys(name for step in steps for name in self.holding.of_step(trajectory, step)))
+            said = list(dict.fromkeys(name for step in steps for name in self.holding.of_step(trajectory, step)))
             self.holding.remove(held)
             self.upkeep.forget(held)
             self.upkeep.events = without(self.upkeep.events, gone)
