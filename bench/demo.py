@@ -39,7 +39,7 @@ class _Place(NamedTuple):
 @click.command()
 @click.option("--keep", metavar="DIR", help="Keep the memory and the sample files in this folder.")
 def command(keep: str | None) -> None:
-    """See the memory do its main job on two sample trajectories: no key, no server, no network.
+    """Show the memory at work on two sample trajectories: no key, no server, no network.
 
     With STITCH_MODEL set, or `model` in the settings, the same is shown with the labels of this model.
 

@@ -48,13 +48,13 @@ _BLOCK_BYTES = 1 << 20
 @click.option(
     "--statements",
     type=click.Choice(["local", "model"]),
-    help="Who says what steps assert, of which themes are made: rules, or the model.  [default: local]",
+    help="The source of the statements that themes are made of: rules, or the model.  [default: local]",
 )
-@click.option("--follow", is_flag=True, help="Go on reading what is appended to the FILEs, until Ctrl-C or SIGTERM.")
-@click.option("--again", is_flag=True, help="Take in also steps that were erased.")
-@click.option("--dry-run", is_flag=True, help="Say what a model would cost, and store nothing.")
+@click.option("--follow", is_flag=True, help="Keep reading what is appended to the FILEs, until Ctrl-C or SIGTERM.")
+@click.option("--again", is_flag=True, help="Store steps that were erased, too.")
+@click.option("--dry-run", is_flag=True, help="Estimate what the model would cost, and store nothing.")
 @click.option("--trajectory", metavar="ID", help="The trajectory of steps that name none.  [default: the file's name]")
-@click.option("--rejects", metavar="FILE", help="Where rejected input is written.  [default: beside the memory]")
+@click.option("--rejects", metavar="FILE", help="The file for rejected input.  [default: beside the memory]")
 @json_option
 @click.pass_context
 def command(

@@ -18,10 +18,10 @@ from stitch.errors import InputError, ModelError, StepRejectedError, system_reas
 from stitch.lifecycle.handover import NumberedLine
 
 _model = click.option(
-    "--model", metavar="NAME", help="Who labels: a model, or any name if a person does. The same in both commands."
+    "--model", metavar="NAME", help="The labeler: a model, or any name for a person. The same in both commands."
 )
 _asks = click.option(
-    "--asks/--no-asks", default=None, help="Ask what a step is found by in other words. The same in both."
+    "--asks/--no-asks", default=None, help="Also ask for questions that each step answers. The same in both."
 )
 
 
@@ -31,10 +31,10 @@ _asks = click.option(
 @json_option
 @click.pass_context
 def relabel(context: click.Context, /, *, as_json: bool, **settings: Any) -> None:
-    """Let a labeler make the labels that another has made, in place: a model those that stood in for its own.
+    """Label steps again in place whose labels another labeler made: local labels by a model, or the other way around.
 
-    Can be interrupted, and goes on when it is called again. What the labeler cannot label keeps or gets local labels;
-    if it could label nothing, the exit status is 6.
+    An interrupted run continues when the command is given again. Steps that the labeler cannot label keep or get local
+    labels; if it could label none, the exit status is 6.
 
     \b
     Example:
@@ -59,10 +59,10 @@ def relabel(context: click.Context, /, *, as_json: bool, **settings: Any) -> Non
 
 @click.group()
 def group() -> None:
-    """Have windows of steps labeled elsewhere: by a provider's batch API, at half its price, or by hand.
+    """Label windows of steps elsewhere: by a provider's batch API, at half its price, or by hand.
 
-    Export, let the requests be answered, import; then export again: the next window of a trajectory is there when the
-    one before it is in. Steps keep the labels they have until better ones are in; what a person corrected stays.
+    Export, have the requests answered, import; then export again: the next window of a trajectory is ready when the one
+    before it is imported. Steps keep the labels they have until then; what a person corrected stays.
 
     \b
     Example:
@@ -75,17 +75,17 @@ def group() -> None:
 @memory_options
 @_model
 @_asks
-@click.option("--window", metavar="auto|N", help="How many steps a request has at most.  [default: auto]")
+@click.option("--window", metavar="auto|N", help="The most steps in a request.  [default: auto]")
 @click.option("--format", "form", type=click.Choice(["neutral", "openai"]), default="neutral", show_default=True,
-              help="Of the lines: of our own, or of OpenAI's batches.")  # fmt: skip
+              help="The format of the lines: our own, or that of OpenAI's batches.")  # fmt: skip
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Where to.  [default: standard output]")  # fmt: skip
+              help="The file to write.  [default: standard output]")  # fmt: skip
 @json_option
 def export_command(*, form: Any, out: Path | None, as_json: bool, **settings: Any) -> None:
     """Write the next window of each trajectory as a request, one line of JSON each.
 
-    A line says what is asked ("messages"), of which steps, and the JSON schema of the reply. Without --out the lines go
-    to standard output and the summary to standard error.
+    A line holds the prompt ("messages"), the steps, and the JSON schema of the reply. Without --out the lines go to
+    standard output and the summary to standard error.
 
     \b
     Example:

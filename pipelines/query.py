@@ -27,25 +27,25 @@ _OF_A_SEARCH = (
 @click.option(
     "-k",
     type=click.IntRange(min=1),
-    help="How many steps to return.  [default: what the context holds, of which the first ten are listed]",
+    help="The number of steps to return.  [default: those in the context, of which the first ten are listed]",
 )
 @click.option("--context-tokens", "budget_tokens", type=click.IntRange(min=1), metavar="N",
-              help="How many tokens the context may have.  [default: 2000]")  # fmt: skip
-@click.option("--retriever", metavar="NAME", help="Which retriever answers.  [default: intent]")
+              help="The budget of the context in tokens.  [default: 2000]")  # fmt: skip
+@click.option("--retriever", metavar="NAME", help="The retriever.  [default: intent]")
 @click.option(
     "--ranking",
     type=click.Choice(["auto", "strict", "weighed"]),
-    help="By label density first (strict), by labels added to similarity (weighed), or as fits who chose the labels."
+    help="By label density first (strict), by labels added to similarity (weighed), or by the source of the labels."
     "  [default: auto]",
 )
 @click.option(
     "--filter",
     type=click.Choice(["auto", "local", "model"]),
-    help="Who chooses the labels: rules, a model, or the model if one is named (auto).  [default: auto]",
+    help="The chooser of the labels: rules, a model, or the model if one is named (auto).  [default: auto]",
 )
 @model_options
 @click.option("--program", "filter_program", metavar="FILE", help="A prompt compiled by `stitch optimize filter`.")
-@click.option("--asked-at", metavar="TIME", help="When the question is asked; relative times are read against it.")
+@click.option("--asked-at", metavar="TIME", help="The time of the question: relative times are read against it.")
 @click.option(
     "--min-trust",
     type=click.Choice(["high", "medium", "low"]),
@@ -62,12 +62,12 @@ _OF_A_SEARCH = (
     "--trajectory. "
     "What was retired or corrected since is there as it was; what was erased is not.",
 )
-@click.option("--include-setup", is_flag=True, help="System prompts of agents' runs may be hits, too.")
-@click.option("--diverse", is_flag=True, help="Steps that say different things.")
+@click.option("--include-setup", is_flag=True, help="Find system prompts of agents' runs, too.")
+@click.option("--diverse", is_flag=True, help="Prefer steps that say different things.")
 @click.option(
     "--context", "as_context", is_flag=True, help="Print the context for a prompt instead of the list of steps."
 )
-@click.option("--verbose", is_flag=True, help="Say by which numbers each step stands where it does.")
+@click.option("--verbose", is_flag=True, help="Print the parts of each score.")
 @json_option
 @click.pass_context
 def command(

@@ -24,7 +24,7 @@ def group() -> None:
     """Generate benchmark data."""
 
 
-_SEED = click.option("--seed", type=int, default=0, show_default=True, help="Other seeds give other data.")
+_SEED = click.option("--seed", type=int, default=0, show_default=True, help="The seed of the data.")
 _OUT = click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True,
                     help="The folder to write to; must not hold data yet.")  # fmt: skip
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -32,15 +32,15 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 
 @group.command()
 @click.option(
-    "--domain", type=click.Choice(["travel", "debate"]), required=True, help="What the trajectories are about."
+    "--domain", type=click.Choice(["travel", "debate"]), required=True, help="The subject of the trajectories."
 )
 @click.option("--size", type=click.Choice(sorted(SIZES)), default="S", show_default=True,
               help="About 23k (S), 137k (M) or 408k (L) tokens.")  # fmt: skip
 @click.option(
-    "--trajectories", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many to generate."
+    "--trajectories", type=click.IntRange(1, 1000), default=1, show_default=True, help="The number of trajectories."
 )
 @click.option("--wording", type=click.Choice(sorted(WORDINGS)), default=PLAIN.name, show_default=True,
-              help="How people talk: the same plan in the words of others.")  # fmt: skip
+              help="The wording: templates (plain), or the same plan as people talk (chat).")  # fmt: skip
 @click.option("--model", "by_model", is_flag=True, help="Let the configured model (STITCH_MODEL) write the turns.")
 @_SEED
 @_OUT

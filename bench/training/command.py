@@ -43,7 +43,7 @@ NOT_ADOPTED = 1
     "--valid",
     metavar="DATA",
     type=click.Path(path_type=Path),
-    help="Others to judge by.  [default: a third of --train]",
+    help="Other examples to judge by.  [default: a third of --train]",
 )
 @click.option("--optimizer", metavar="NAME", default="bootstrap", show_default=True, help=f"{', '.join(_NAMES)}.")
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="[default: TARGET.program.json]")
@@ -52,20 +52,20 @@ NOT_ADOPTED = 1
     type=click.IntRange(min=2),
     default=40,
     show_default=True,
-    help="At most so many examples to learn from, and to judge by.",
+    help="The most examples to learn from, and to judge by.",
 )
-@click.option("--reflection-model", metavar="NAME", help="Another model that proposes instructions, and reflects.")
+@click.option("--reflection-model", metavar="NAME", help="Another model, which proposes instructions and reflects.")
 @click.option(
     "--log",
     metavar="FOLDER",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Keep what happens; the same command goes on, and pays nothing twice.",
+    help="Keep a log; the same command continues from it, and pays nothing twice.",
 )
-@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Calls that may be made.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of whatever is drawn.")
-@click.option("--dry-run", is_flag=True, help="Only say what it will cost, about.")
+@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="The most calls of the model.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random choices.")
+@click.option("--dry-run", is_flag=True, help="Estimate the cost, and do nothing.")
 @model_options
-@click.option("--tenant", metavar="NAME", help="Whose corrections, where --train is a memory.")
+@click.option("--tenant", metavar="NAME", help="The tenant whose corrections are used, where --train is a memory.")
 @click.option("--config", metavar="FILE", type=click.Path(), help="A YAML file of settings.")
 @json_option
 @click.pass_context

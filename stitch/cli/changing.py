@@ -23,15 +23,15 @@ _SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 @click.command()
 @click.argument("text")
 @memory_options
-@click.option("--trajectory", metavar="ID", default="notes", show_default=True, help="Where the step goes on.")
-@click.option("--role", metavar="NAME", default="user", show_default=True, help="Who says it.")
-@click.option("--id", "step_id", metavar="ID", help="The id of the step: given again, it changes nothing.")
-@click.option("--timestamp", metavar="TIME", help="When it happened, if that is not now.")
+@click.option("--trajectory", metavar="ID", default="notes", show_default=True, help="The trajectory to append to.")
+@click.option("--role", metavar="NAME", default="user", show_default=True, help="The speaker.")
+@click.option("--id", "step_id", metavar="ID", help="The id of the step; the same id again changes nothing.")
+@click.option("--timestamp", metavar="TIME", help="The time of the step.  [default: now]")
 @json_option
 def add(
     *, text: str, trajectory: str, role: str, step_id: str | None, timestamp: str | None, as_json: bool, **settings: Any
 ) -> None:
-    """Store TEXT as one step; when this ends, it is durable and a search finds it. `-` reads TEXT from standard input.
+    """Store TEXT as one step, durably; a search finds it at once. `-` reads TEXT from standard input.
 
     \b
     Example:
@@ -59,7 +59,7 @@ def _corrected(given: dict[str, Any]) -> dict[str, Any]:
 
 @answering(upkeep.correct, fields=_corrected)
 @click.argument("step")
-@click.option("--trajectory", metavar="ID", help="Of the step; needed if several have a step of this id.")
+@click.option("--trajectory", metavar="ID", help="The trajectory of the step; needed if several have this id.")
 @click.option("--text", metavar="TEXT", help="The right text.")
 @click.option("--scope", metavar="NAME", help="The right thematic scope.")
 @click.option("--event", "--event-type", "event_types", metavar="NAME", multiple=True, help="The right event types.")
@@ -68,18 +68,17 @@ def _corrected(given: dict[str, Any]) -> dict[str, Any]:
 )
 @click.option(
     "--undo-reference", "undo", metavar="N|all", multiple=True,
-    help="Read a reference as the text has it: the N-th of those that `stitch show --steps` lists.",
+    help="Undo the N-th reference that `stitch show --steps` lists, or all.",
 )  # fmt: skip
 @click.option(
     "--ask", "asks", metavar="TEXT", multiple=True,
-    help="What it answers, in other words than its own: it is found by these, and by none if it is empty.",
+    help="A question that the step answers, in other words; repeatable. An empty one removes all.",
 )  # fmt: skip
-@click.option("--by", metavar="NAME", default="person", show_default=True, help="Who corrects it.")
+@click.option("--by", metavar="NAME", default="person", show_default=True, help="The author of the correction.")
 def correct(told: upkeep.Corrected, say: Say, step: str, **_: Any) -> None:
-    """Replace the text or the labels of STEP, or undo references; what it was stays in its history.
+    """Replace the text or the labels of STEP, or undo references; its history keeps the earlier versions.
 
-    Labels that were corrected stay when a memory is labeled anew, and are what `stitch optimize` learns from, if it is
-    given the memory as --train.
+    Corrected labels stay when a memory is labeled again. `stitch optimize --train DIR` learns from them.
 
     \b
     Example:
@@ -97,7 +96,7 @@ def _are(number: int) -> str:
 
 @click.group()
 def forget() -> None:
-    """Correct steps, retire them from retrieval and put them back, or erase them. Only ever of one tenant.
+    """Correct steps, retire them from retrieval and put them back, or erase them; always of one tenant.
 
     \b
     Example:
@@ -118,11 +117,11 @@ _naming = together(
     click.option("--event-type", metavar="NAME", help="Steps of this event type."),
     click.option("--older-than", metavar="AGE", help="Steps accepted longer ago than 90d (or w, h, m)."),
     click.option("--all", "everything", is_flag=True, help="All steps of the tenant."),
-    click.option("--dry-run", is_flag=True, help="Only say how many steps these are."),
+    click.option("--dry-run", is_flag=True, help="Count the steps, and change nothing."),
 )
 _selecting = together(
     _naming,
-    click.option("--trust-clock", is_flag=True, help="Go by --older-than though the clock may have jumped ahead."),
+    click.option("--trust-clock", is_flag=True, help="Apply --older-than though the clock may have jumped ahead."),
 )
 
 
@@ -133,9 +132,9 @@ def _chosen(given: dict[str, Any], *, action: str) -> dict[str, Any]:
 
 @answering(upkeep.forget, group=forget, fields=partial(_chosen, action="retire"), exclude_unset=True)
 @_selecting
-@click.option("--reason", metavar="TEXT", default="", help="Why; goes into the receipts.")
+@click.option("--reason", metavar="TEXT", default="", help="The reason, for the receipts.")
 def retire(told: upkeep.Forgotten, say: Say, dry_run: bool, **_: Any) -> None:
-    """Take steps out of retrieval, and keep them in the journal for audit; `stitch forget unretire` puts them back.
+    """Retire steps: take them out of retrieval, and keep them in the journal; `stitch forget unretire` restores them.
 
     If no step was accepted for more than a year and fewer would be old enough without it, the clock may have jumped
     ahead: nothing is done by --older-than, until --trust-clock says that it is right.
@@ -151,7 +150,7 @@ def retire(told: upkeep.Forgotten, say: Say, dry_run: bool, **_: Any) -> None:
 
 @answering(upkeep.forget, group=forget, fields=partial(_chosen, action="unretire"), exclude_unset=True)
 @_naming
-@click.option("--by", metavar="NAME", default="person", show_default=True, help="Who puts them back.")
+@click.option("--by", metavar="NAME", default="person", show_default=True, help="The author of the change.")
 def unretire(told: upkeep.Forgotten, say: Say, dry_run: bool, **_: Any) -> None:
     """Put retired steps back into retrieval, as they were; `stitch history` keeps that they were out.
 
@@ -191,7 +190,7 @@ def erase(told: upkeep.Forgotten, say: Say, dry_run: bool, **_: Any) -> int:
 
 
 @answering(upkeep.expire, group=forget)
-@click.option("--dry-run", is_flag=True, help="Only say how many steps each rule concerns.")
+@click.option("--dry-run", is_flag=True, help="Count the steps of each rule, and change nothing.")
 @click.option("--trust-clock", is_flag=True, help="Apply the rules though the clock may have jumped ahead.")
 def expire(told: upkeep.Expired, say: Say, dry_run: bool, **_: Any) -> int:
     """Retire or erase what is older than the rules of the settings allow.

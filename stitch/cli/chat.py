@@ -22,15 +22,14 @@ _SAY_AGAIN = "say it again, perhaps as several requests; if that is of no use, a
 @click.command()
 @memory_options
 @model_options
-@click.option("--tree", required=True, metavar="NAME", help="Which tree.")
+@click.option("--tree", required=True, metavar="NAME", help="The tree.")
 @click.option("--yes", is_flag=True, help="Commit changes without asking.")
 @click.pass_context
 def command(context: click.Context, /, tree: str, yes: bool, **arguments: Any) -> None:
-    """Talk about a tree with a language model: it finds, changes and answers, and shows for each turn what it did.
+    """Talk about a tree with a language model: it finds, edits and answers, and shows what it did in each turn.
 
-    Changes are shown before they are committed. `undo` takes back what the last request changed, and the one before
-    if it is said again; `quit` ends. Reads lines from standard input; if one of them fails there, the exit status says
-    so in the end.
+    Changes are shown before they are committed. `undo` reverts the changes of the last request, and said again those
+    of the one before; `quit` ends. Requests may also come from a pipe, one a line; the exit status says if one failed.
 
     \b
     Example:

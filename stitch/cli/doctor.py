@@ -38,13 +38,15 @@ class Check(NamedTuple):
 @click.command()
 @memory_options
 @model_options
-@click.option("--call/--no-call", default=True, show_default=True, help="Ask the model, if one is named, for one word.")
+@click.option(
+    "--call/--no-call", default=True, show_default=True, help="Call the model, if one is named, for one word."
+)
 @json_option
 @click.pass_context
 def command(context: click.Context, /, *, call: bool, as_json: bool, config: str | None, **arguments: Any) -> None:
-    """Say which version, setting, disk, memory, store, key or model is wrong, and what to type.
+    """Check the version, settings, disk, memory, store, key and model; say what to type where one is wrong.
 
-    Ends with 1 if something is wrong. Nothing is changed; with a model named, one short call is made.
+    The exit status is 1 if something is wrong. Nothing is changed; where a model is named, it is called once.
 
     \b
     Example:

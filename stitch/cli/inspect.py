@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @memory_options
-@click.option("--port", type=click.IntRange(0, 65_535), default=0, metavar="N", help="Where to listen.  [default: any]")
-@click.option("--browser/--no-browser", default=True, help="Open a browser, or only say the address.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=0, metavar="N", help="The port to listen on.  [default: any]"
+)
+@click.option("--browser/--no-browser", default=True, help="Open a browser, or only print the address.")
 def command(*, memory: str | None, tenant: str | None, config: str | None, port: int, browser: bool) -> None:
-    """Look into a memory in a browser: what it knows, why it answered, and what to put right.
+    """Open a memory in a browser: what it knows, why it answered, and what to correct.
 
     Only this machine is served, until Ctrl-C. A memory that another process has open is used through that one.
 

@@ -41,7 +41,7 @@ _SHOWN_TRAJECTORIES = 5
 @memory_options
 @json_option
 def status(as_json: bool, **arguments: Any) -> None:
-    """Say what a memory holds, what waits or failed, and what language models have cost.
+    """Show what a memory holds, what waits or failed, and what language models have cost.
 
     \b
     Example:
@@ -87,7 +87,7 @@ def _lines(values: dict[str, Any]) -> Iterator[str]:
 
 @answering(steps.retry, doing="trying again")
 def retry(told: steps.Retried, say: Say, **_: Any) -> int:
-    """Try again to label and store the steps that failed. The exit status is 1 if some fail again.
+    """Retry labeling and storing the steps that failed. The exit status is 1 if some fail again.
 
     \b
     Example:
@@ -100,9 +100,9 @@ def retry(told: steps.Retried, say: Say, **_: Any) -> int:
 
 
 @answering(upkeep.verify, doing="comparing", exclude={"choices"})
-@click.option("--repair", is_flag=True, help="Put what is missing, remove what the journal does not know.")
+@click.option("--repair", is_flag=True, help="Add what the store lacks, and remove what the journal does not know.")
 def verify(found: Repaired, say: Say, repair: bool, **_: Any) -> int:
-    """Compare journal, store and labels, and name each thing that does not agree. The exit status is 5 if there is one.
+    """Compare journal, store and labels, and list each difference. The exit status is 5 if there is one.
 
     \b
     Example:
@@ -129,10 +129,10 @@ def verify(found: Repaired, say: Say, repair: bool, **_: Any) -> int:
 @click.option("--dry-run", is_flag=True, help="With --adopt: say what would be dropped, and change nothing.")
 @json_option
 def reindex(as_json: bool, embedder: str | None, adopt: bool, dry_run: bool, **arguments: Any) -> None:
-    """Build the store anew from the journal, for all tenants, also with another embedder.
+    """Rebuild the store from the journal, for all tenants, also with another embedder.
 
     A process that has the memory open builds it, and serves meanwhile. The old store serves until the new one is
-    complete; an interrupted run is taken up where it was. No label is made again. On a server, another collection
+    complete; an interrupted run continues where it stopped. No label is made again. On a server, another collection
     (STITCH_COLLECTION) is refused until it holds everything, and one of another journal in any case, unless it is
     adopted.
 
@@ -190,13 +190,13 @@ def _rebuilt(*, embedder: str | None, adopt: bool, **arguments: Any) -> Any:
 
 @click.command()
 @memory_options
-@click.option("--to", metavar="FOLDER", required=True, help="A folder that is empty or not there.")
+@click.option("--to", metavar="FOLDER", required=True, help="A new or empty folder.")
 @json_option
 def backup(as_json: bool, to: str, **arguments: Any) -> None:
-    """Copy a memory into FOLDER, of all tenants, or of the one that --tenant names.
+    """Back up a memory into FOLDER: all tenants, or the one that --tenant names.
 
-    Works while another process has the memory open and goes on writing. Holds the journal, from which all else is
-    made, and a manifest by which damage is known. What was erased before is not in it; what is erased later still is.
+    Works while another process has the memory open and writes. A backup holds the journal, from which all else is made,
+    and checksums. What was erased before is not in it; what is erased later still is.
 
     \b
     Example:
@@ -217,10 +217,10 @@ def backup(as_json: bool, to: str, **arguments: Any) -> None:
 @json_option
 @click.pass_context
 def restore(context: click.Context, /, *, folder: str, as_json: bool, **arguments: Any) -> None:
-    """Make a memory of the backup in FOLDER, where there is none yet.
+    """Restore a memory from the backup in FOLDER; --memory must not exist yet.
 
-    The backup is checked first, and one that is damaged is refused. The store is built from the journal, and the two
-    are compared; the exit status is 5 if they do not agree.
+    The backup is checked first, and refused if it is damaged. The store is built from the journal and compared with it;
+    the exit status is 5 if they differ.
 
     \b
     Example:
@@ -234,15 +234,17 @@ def restore(context: click.Context, /, *, folder: str, as_json: bool, **argument
 @click.command()
 @click.argument("old", metavar="OLD")
 @click.argument("memory", metavar="URL")
-@click.option("--journal", metavar="FOLDER|URL", help="Where its journal shall be: a folder, or a PostgreSQL database.")
+@click.option(
+    "--journal", metavar="FOLDER|URL", help="The place of the new journal: a folder, or a PostgreSQL database."
+)
 @click.option("--embedder", metavar="NAME", help="The embedder to use, as in `stitch config`.")
 @click.option("--config", metavar="FILE", type=click.Path(dir_okay=False), help="A YAML file of its settings.")
 @json_option
 @click.pass_context
 def move(context: click.Context, /, *, old: str, memory: str, as_json: bool, **arguments: Any) -> None:
-    """Bring the memory OLD to the Qdrant server at URL, for all tenants, with nothing missing.
+    """Copy the memory OLD to the Qdrant server at URL, all tenants, with nothing missing.
 
-    Journal and vectors are compared in the end; the exit status is 5 if they do not agree. OLD stays as it is.
+    Journal and vectors are compared in the end; the exit status is 5 if they differ. OLD stays as it is.
 
     \b
     Example:
@@ -268,13 +270,13 @@ def _tell_made(context: click.Context, made: Restored, *, as_json: bool) -> None
 @memory_options
 @click.option("--trajectory", metavar="ID", help="Only this trajectory.")
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path),
-              help="Where to write the lines.  [default: standard output]")  # fmt: skip
+              help="The file to write.  [default: standard output]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="With --out, print one JSON object.")
 def export(out: Path | None, as_json: bool, **arguments: Any) -> None:
-    """Write all that a tenant's memory holds as lines of JSON, which `stitch import` reads without loss.
+    """Export a tenant's memory as lines of JSON, which `stitch import` reads without loss.
 
-    Works while another process has the memory open. Nothing of another tenant is in it; vectors are not in it either,
-    so the memory that reads it may have another embedder.
+    Works while another process has the memory open. An export holds nothing of other tenants, and no vectors: the
+    memory that imports it may have another embedder.
 
     \b
     Example:
@@ -303,11 +305,11 @@ def export(out: Path | None, as_json: bool, **arguments: Any) -> None:
 @click.command()
 @click.argument("file", type=click.File("rb"))
 @memory_options
-@click.option("--again", is_flag=True, help="Take in also steps that were erased here.")
+@click.option("--again", is_flag=True, help="Import steps that were erased here, too.")
 @json_option
 @click.pass_context
 def import_(context: click.Context, /, *, file: Any, again: bool, as_json: bool, **arguments: Any) -> None:
-    """Take in FILE (`-` for standard input), which `stitch export` wrote, under the tenant that is named.
+    """Import FILE (`-` for standard input), which `stitch export` wrote, into the tenant that is named.
 
     Steps keep their labels, references, corrections, clocks and states. What is there already is left alone: an import
     that was interrupted is taken up by the same command. Lines that cannot be read are named with their number, all

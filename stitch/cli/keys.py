@@ -32,9 +32,9 @@ def _file_option(command: Command) -> Command:
 
 @click.group()
 def group() -> None:
-    """Make, list and revoke the keys with which clients reach `stitch serve`.
+    """Create, list and revoke the keys with which clients reach `stitch serve`.
 
-    A running server heeds every change at once.
+    A running server applies every change at once.
 
     \b
     Example:
@@ -45,19 +45,19 @@ def group() -> None:
 
 @group.command()
 @_file_option
-@click.option("--tenant", metavar="NAME", required=True, help="Whose memory it opens.")
+@click.option("--tenant", metavar="NAME", required=True, help="The tenant whose memory it opens.")
 @click.option("--action", "actions", type=click.Choice(ACTIONS), multiple=True, default=("read", "write"),
-              show_default=True, help="What it allows; may be given several times.")  # fmt: skip
+              show_default=True, help="An action that it allows; repeatable.")  # fmt: skip
 @click.option(
     "--expires", metavar="AGE|TIME", help="After 90d (or w, h, m), or at 2027-01-31T12:00Z.  [default: never]"
 )
 @click.option("--spend-usd", type=click.FloatRange(min=0, min_open=True), metavar="N",
-              help="How much calls of a model may cost that it leads to.  [default: no ceiling]")  # fmt: skip
-@click.option("--note", metavar="TEXT", default="", help="Who has it, for `stitch keys list`.")
+              help="Budget in dollars for model calls made with it.  [default: no limit]")  # fmt: skip
+@click.option("--note", metavar="TEXT", default="", help="A note on its holder, for `stitch keys list`.")
 @json_option
 def add(*, as_json: bool, file: str, tenant: str, actions: tuple[str, ...], expires: str | None,
         spend_usd: float | None, note: str) -> None:  # fmt: skip
-    """Make a key and print it. It is shown this once; the file keeps a digest of it.
+    """Create a key and print it. It is shown only once; the file keeps a digest of it.
 
     \b
     Example:
@@ -113,7 +113,7 @@ def list_(*, as_json: bool, file: str) -> None:
 @_file_option
 @json_option
 def revoke(*, as_json: bool, key: str, file: str) -> None:
-    """Revoke KEY, named by its id: it opens nothing from the next request on.
+    """Revoke the key with the id KEY: the next request with it is refused.
 
     \b
     Example:

@@ -18,47 +18,47 @@ from stitch.console.terminal import terminal_unsteered
 from stitch.errors import StitchError, system_reason
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "demo": ("stitch.bench.demo:command", "See the memory do its main job on two sample trajectories."),
+    "demo": ("stitch.bench.demo:command", "Show the memory at work on two sample trajectories."),
     "examples": ("stitch.cli.examples:command", "Copy the example files that the pages use."),
-    "doctor": ("stitch.cli.doctor:command", "Say which version, setting, disk, store, key or model is wrong."),
+    "doctor": ("stitch.cli.doctor:command", "Check the version, settings, disk, store, key and model."),
     "ingest": ("stitch.pipelines.ingest:command", "Store the steps of files or of standard input."),
     "add": ("stitch.cli.changing:add", "Store one step, as it is typed."),
     "query": ("stitch.pipelines.query:command", "Find the steps that answer a question."),
     "search": ("stitch.pipelines.query:command", "The same as query."),
-    "why": ("stitch.cli.reading:why", "Say why a step comes back for a question, or why it does not."),
-    "recalls": ("stitch.cli.reading:recalls", "List what was asked last and what came back, if that is kept."),
+    "why": ("stitch.cli.reading:why", "Explain why a question finds a step, or does not."),
+    "recalls": ("stitch.cli.reading:recalls", "List recent questions and their hits, if they are kept."),
     "show": ("stitch.cli.show:command", "Draw the scopes of a trajectory as lanes over its steps."),
     "labels": ("stitch.cli.reading:labels", "List the labels of a memory."),
-    "themes": ("stitch.cli.reading:themes", "List what a memory is about: themes and their statements."),
-    "select": ("stitch.cli.reading:select", "Ask the steps by a path query."),
-    "tree": ("stitch.cli.tree:group", "Keep artifacts as trees: ask, edit, compare them, go back."),
+    "themes": ("stitch.cli.reading:themes", "List the themes of a memory and their statements."),
+    "select": ("stitch.cli.reading:select", "Find steps by a path query."),
+    "tree": ("stitch.cli.tree:group", "Keep artifacts as trees: query, edit, compare, revert."),
     "chat": ("stitch.cli.chat:command", "Talk about a tree with a language model."),
-    "status": ("stitch.cli.keeping:status", "Say what a memory holds and what waits or failed."),
-    "receipts": ("stitch.cli.reading:receipts", "Say of each step what has become of it."),
-    "retry": ("stitch.cli.keeping:retry", "Try again what failed."),
-    "verify": ("stitch.cli.keeping:verify", "Compare journal, store and labels; repair what does not agree."),
-    "reindex": ("stitch.cli.keeping:reindex", "Build the store anew, also with another embedder."),
-    "relabel": ("stitch.pipelines.labeling:relabel", "Label anew in place, as with a model what has local labels."),
-    "label": ("stitch.pipelines.labeling:group", "Have windows labeled elsewhere: by a batch API, or by hand."),
-    "correct": ("stitch.cli.changing:correct", "Put right the labels or the text of a step."),
-    "history": ("stitch.cli.reading:history", "List what a step was before its corrections."),
+    "status": ("stitch.cli.keeping:status", "Show what a memory holds, and what waits or failed."),
+    "receipts": ("stitch.cli.reading:receipts", "List the state of each step."),
+    "retry": ("stitch.cli.keeping:retry", "Retry the steps that failed."),
+    "verify": ("stitch.cli.keeping:verify", "Compare journal, store and labels; repair differences."),
+    "reindex": ("stitch.cli.keeping:reindex", "Rebuild the store, also with another embedder."),
+    "relabel": ("stitch.pipelines.labeling:relabel", "Label steps again in place, for example with a model."),
+    "label": ("stitch.pipelines.labeling:group", "Label windows elsewhere: by a batch API, or by hand."),
+    "correct": ("stitch.cli.changing:correct", "Correct the labels or the text of a step."),
+    "history": ("stitch.cli.reading:history", "List the earlier versions of a corrected step."),
     "optimize": ("stitch.bench.training.command:command", "Compile prompts on examples and corrections."),
-    "ledger": ("stitch.cli.reading:ledger", "Say what the calls of language models have cost."),
+    "ledger": ("stitch.cli.reading:ledger", "List the costs of language models."),
     "forget": ("stitch.cli.changing:forget", "Correct steps, retire them from retrieval, or erase them."),
-    "export": ("stitch.cli.keeping:export", "Write a tenant's memory as lines of JSON."),
-    "import": ("stitch.cli.keeping:import_", "Take in what `stitch export` wrote, without loss."),
-    "backup": ("stitch.cli.keeping:backup", "Copy a memory while it runs."),
-    "move": ("stitch.cli.keeping:move", "Bring a memory to a server."),
-    "restore": ("stitch.cli.keeping:restore", "Make a memory of a backup."),
-    "inspect": ("stitch.cli.inspect:command", "Look into a memory in a browser: what it knows, and why it answered."),
-    "serve": ("stitch.cli.serve:command", "Serve a memory over HTTP: REST, events, tools, numbers."),
-    "worker": ("stitch.cluster.command:command", "Label what other processes add to a memory that they share."),
-    "keys": ("stitch.cli.keys:group", "Make, list and revoke the keys of a server."),
+    "export": ("stitch.cli.keeping:export", "Export a tenant's memory as lines of JSON."),
+    "import": ("stitch.cli.keeping:import_", "Import what `stitch export` wrote."),
+    "backup": ("stitch.cli.keeping:backup", "Back up a memory while it runs."),
+    "move": ("stitch.cli.keeping:move", "Copy a memory to a Qdrant server."),
+    "restore": ("stitch.cli.keeping:restore", "Restore a memory from a backup."),
+    "inspect": ("stitch.cli.inspect:command", "Open a memory in a browser: what it knows, and why it answered."),
+    "serve": ("stitch.cli.serve:command", "Serve a memory over HTTP: REST, events, tools, metrics."),
+    "worker": ("stitch.cluster.command:command", "Label what other processes add to a shared memory."),
+    "keys": ("stitch.cli.keys:group", "Create, list and revoke the keys of a server."),
     "mcp": ("stitch.cli.setup:mcp", "Serve the memory to an MCP client, such as an agent's."),
     "config": ("stitch.cli.setup:config_", "List the settings, their values and where each comes from."),
-    "completion": ("stitch.cli.setup:completion", "Print what a shell needs to complete the command."),
+    "completion": ("stitch.cli.setup:completion", "Print the completion script of a shell."),
     "bench": ("stitch.bench.commands:group", "Measure retrieval, labels, speed and size."),
-    "generate": ("stitch.bench.generate.command:group", "Make benchmark trajectories."),
+    "generate": ("stitch.bench.generate.command:group", "Generate benchmark trajectories."),
 }
 """Subcommands: module, function, and a line of help; `stitch --help` loads none of them."""
 SECTIONS = {
@@ -81,8 +81,8 @@ SECTIONS = {
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="stitch")
-@click.option("-q", "--quiet", is_flag=True, help="Print results and errors alone: no notes, no progress.")
-@click.option("-v", "--verbose", count=True, help="Print what happens, too; twice for every event.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only results and errors: no notes, no progress.")
+@click.option("-v", "--verbose", count=True, help="Print progress messages; -vv prints every event.")
 @click.pass_context
 def cli(context: click.Context, /, quiet: bool, verbose: int) -> None:
     """The memory of an agent: every step indexed by what it was for, what was done, and what matters in it.

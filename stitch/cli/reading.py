@@ -26,16 +26,16 @@ _NEAR_THEMES = 6
 @answering(questions.why)
 @click.argument("query")
 @click.argument("step")
+@click.option("--trajectory", metavar="ID", help="The trajectory of the step; needed if several have this id.")
 @click.option(
-    "--trajectory", metavar="ID", help="The trajectory of the step; may be left out if only one has the step."
+    "-k", type=click.IntRange(min=1), help="The number of steps that count as hits.  [default: as in a search]"
 )
-@click.option("-k", type=click.IntRange(min=1), help="How many steps count as hits.  [default: as a search]")
 @click.option("--min-trust", type=click.Choice(["high", "medium", "low"]), help="As in `stitch query`.")
 @click.option("--as-of", metavar="STEP|TIME", help="As in `stitch query`.")
 @click.option("--asked-at", metavar="TIME", help="As in `stitch query`.")
 @click.option("--ranking", type=click.Choice(["auto", "strict", "weighed"]), help="As in `stitch query`.")
 def why(told: questions.Explanation, say: Say, **_: Any) -> None:
-    """Say why STEP comes back for QUERY, or why it does not: labels, rank, trust, state and budget.
+    """Explain why QUERY finds STEP, or does not: labels, rank, trust, state and budget.
 
     STEP is an id, the beginning of one, or a position in the trajectory.
 
@@ -49,9 +49,9 @@ def why(told: questions.Explanation, say: Say, **_: Any) -> None:
 @answering(steps.recalls)
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N questions.")
 def recalls(told: steps.Recalls, say: Say, **_: Any) -> None:
-    """List what was asked last, which labels were chosen, which steps came back, and why.
+    """List recent questions with the labels chosen, the steps found, and the reasons.
 
-    Questions are kept only if the setting recall_log says how many (STITCH_RECALL_LOG=1000); erasing a step erases
+    Questions are kept only if the setting recall_log gives a number (STITCH_RECALL_LOG=1000). Erasing a step erases
     every question that found it.
 
     \b
@@ -97,9 +97,9 @@ def labels(told: steps.Labels, say: Say, **_: Any) -> None:
 
 @answering(upkeep.history, exclude={"next"})
 @click.argument("step")
-@click.option("--trajectory", metavar="ID", help="The trajectory of the step; needed if several have one of this id.")
+@click.option("--trajectory", metavar="ID", help="The trajectory of the step; needed if several have this id.")
 def history(told: upkeep.History, say: Say, step: str, **_: Any) -> None:
-    """List what STEP was before each of its corrections, oldest first: text, labels, until when, and who corrected it.
+    """List the earlier versions of STEP, oldest first: text, labels, end of validity, and who corrected it.
 
     \b
     Example:
@@ -119,7 +119,7 @@ def history(told: upkeep.History, say: Say, step: str, **_: Any) -> None:
 
 @answering(trees.select, exclude={"explanation", "version"})
 @click.argument("query")
-@click.option("--trajectory", metavar="ID", help="Which trajectory; all if none is named.")
+@click.option("--trajectory", metavar="ID", help="The trajectory to search.  [default: all]")
 @query_options
 def select(told: trees.Nodes, say: Say, explain: bool, **_: Any) -> None:
     """Find steps by the path QUERY: Memory > Trajectory > Scope > Step.
@@ -139,9 +139,9 @@ def select(told: trees.Nodes, say: Say, explain: bool, **_: Any) -> None:
 @click.option("--failed", "state", flag_value="failed", help="Only the steps that failed, with the reason.")
 @click.option("--retired", "state", flag_value="retired", help="Only the steps that were taken out of retrieval.")
 def receipts(told: steps.Receipts, say: Say, **_: Any) -> None:
-    """Say of each step what has become of it: accepted, labeled, stored, failed (and why), or retired.
+    """List the state of each step: accepted, labeled, stored, failed with the reason, or retired.
 
-    How many secrets of which kind were taken out of it before it was written stands there too, and never which.
+    Also the number of secrets redacted, by kind, but never the secrets.
 
     \b
     Example:
@@ -158,12 +158,12 @@ def receipts(told: steps.Receipts, say: Say, **_: Any) -> None:
 
 @click.command()
 @memory_options
-@click.option("--trajectory", metavar="ID", help="Only what this trajectory cost, and each step of it.")
+@click.option("--trajectory", metavar="ID", help="Only the costs of this trajectory, and of each of its steps.")
 @json_option
 def ledger(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
-    """Say what the calls of language models have cost this tenant's memory: by model, stage, trajectory and step.
+    """List the costs of language models for this tenant: by model, stage, trajectory and step.
 
-    A call that covered several steps counts in equal shares for each of them.
+    The cost of a call that covered several steps is shared among them equally.
 
     \b
     Example:
@@ -192,15 +192,17 @@ def _share_line(position: int, share: Mapping[str, float | None]) -> str:
 
 @click.group(invoke_without_command=True)
 @memory_options
-@click.option("--limit", type=click.IntRange(1), default=_LISTED_THEMES, show_default=True, help="List so many.")
-@click.option("--after", metavar="ID", help="List those behind this theme.")
-@click.option("--as-of", metavar="TIME", help="List the themes of a moment: Unix seconds, or 2026-03-01T12:00.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=_LISTED_THEMES, show_default=True, help="The number of themes to list."
+)
+@click.option("--after", metavar="ID", help="Continue the list after this theme.")
+@click.option("--as-of", metavar="TIME", help="List the themes as of a time: Unix seconds, or 2026-03-01T12:00.")
 @json_option
 @click.pass_context
 def themes(
     context: click.Context, /, as_json: bool, limit: int, after: str | None, as_of: str | None, **arguments: Any
 ) -> None:
-    """List what a memory is about: its themes, those of most statements first.
+    """List the themes of a memory, those of most statements first.
 
     \b
     Example:

@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 @click.command()
 @memory_options
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="NAME", help="Where to listen.")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="NAME", help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8765, show_default=True, metavar="N",
-              help="0 for any that is free.")  # fmt: skip
+              help="The port; 0 takes any that is free.")  # fmt: skip
 @click.option("--keys", "key_file", metavar="FILE", help="Keys of `stitch keys`; without, only this machine is served.")
-@click.option("--labels", type=click.Choice(["local", "model"]), help="Who labels the steps.  [default: local]")
+@click.option("--labels", type=click.Choice(["local", "model"]), help="The labeler.  [default: local]")
 @click.option("--filter", type=click.Choice(["auto", "local", "model"]),
-              help="Who chooses the labels of questions.  [default: auto, the model if one is named]")  # fmt: skip
+              help="The chooser of the labels of questions.  [default: auto, the model if one is named]")  # fmt: skip
 @model_options
 @click.option("--retention-every-h", type=click.FloatRange(min=0, min_open=True), metavar="N",
               help="Apply the retention rules of the settings every N hours.")  # fmt: skip
 @click.option("--backup-every-h", type=click.FloatRange(min=0, min_open=True), metavar="N",
               help="Make a backup every N hours, in --backup-to.")  # fmt: skip
-@click.option("--backup-to", metavar="FOLDER", help="Where backups are made.")
-@click.option("--keep", type=click.IntRange(min=1), metavar="N", help="How many backups are kept.  [default: all]")
+@click.option("--backup-to", metavar="FOLDER", help="The folder of the backups.")
+@click.option("--keep", type=click.IntRange(min=1), metavar="N", help="The number of backups to keep.  [default: all]")
 @json_option
 def command(
     *, as_json: bool, host: str, port: int, key_file: str | None, memory: str | None, tenant: str | None,
@@ -46,7 +46,7 @@ def command(
     """Serve a memory over HTTP until Ctrl-C or SIGTERM; what was accepted by then is finished,
     and the exit status is 0.
 
-    REST is at /v1 and described at /openapi.json, events are at /v1/events, tools at /mcp, numbers at /metrics.
+    REST is at /v1 and described at /openapi.json, events are at /v1/events, tools at /mcp, metrics at /metrics.
     Without --keys only this machine is served, as the tenant that --tenant names; with keys each request is the
     tenant's whose key it has. There is no TLS: put a proxy before it where the network is not your own.
 

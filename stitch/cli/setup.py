@@ -22,7 +22,7 @@ VARIABLE = "_STITCH_COMPLETE"
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, /, *, shell: str) -> None:
-    """Print what SHELL needs to complete subcommands and options; put it where your shell reads it.
+    """Print the completion script of a shell; put it where your shell reads it.
 
     \b
     Example:
@@ -67,7 +67,7 @@ def _as_written(value: Any) -> str:
 @click.command()
 @memory_options
 @click.option("--trajectory", metavar="ID", default="notes", show_default=True,
-              help="Where a step goes for which the agent names no trajectory.")  # fmt: skip
+              help="The trajectory of steps for which the agent names none.")  # fmt: skip
 def mcp(*, trajectory: str, **settings: Any) -> None:
     """Serve the memory to an MCP client on standard input and output, until it ends the connection.
 

@@ -31,10 +31,10 @@ _REASON_CHARS = 200
 @click.command()
 @click.argument("files", nargs=-1, metavar="[FILE...]")
 @memory_options
-@click.option("--trajectory", metavar="ID", help="Which trajectory; all if none is named.")
+@click.option("--trajectory", metavar="ID", help="The trajectory to draw.  [default: all]")
 @click.option("--steps/--no-steps", default=False, help="List the steps with their labels and references.")
 @click.option("--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Draw them on a page that any browser shows, and that needs nothing else.")  # fmt: skip
+              help="Draw them on a page for any browser, complete in one file.")  # fmt: skip
 @json_option
 def command(
     files: tuple[str, ...], as_json: bool, trajectory: str | None, steps: bool, page: Path | None, **arguments: Any

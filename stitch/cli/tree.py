@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 _FORMS = ("xml", "json", "yaml", "outline")
 _MOST_SHOWN = 60
 
-_branch_option = click.option("--branch", metavar="NAME", default="main", help="The line of versions.  [default: main]")
+_branch_option = click.option("--branch", metavar="NAME", default="main", help="The branch.  [default: main]")
 _version_option = click.option(
     "--version", metavar="V", help="A version (v2), a branch or a time.  [default: the last]"
 )
 _author_options = together(
-    click.option("--message", metavar="TEXT", default="", help="Why; stands in the history."),
-    click.option("--author", metavar="NAME", default="person", help="Who: a person, an agent.  [default: person]"),
+    click.option("--message", metavar="TEXT", default="", help="The commit message."),
+    click.option(
+        "--author", metavar="NAME", default="person", help="The author: a person, an agent.  [default: person]"
+    ),
 )
-_trajectory_option = click.option(
-    "--trajectory", metavar="ID", help="Leave a step that tells of it in this trajectory."
-)
+_trajectory_option = click.option("--trajectory", metavar="ID", help="Record the edit as a step of this trajectory.")
 
 
 @click.group()
 def group() -> None:
-    """Keep artifacts as trees: an itinerary, a plan. Ask them by a path language, edit them, go back to any version.
+    """Keep artifacts, such as an itinerary or a plan, as trees: query them by paths, edit them, revert to any version.
 
     \b
     Example:
@@ -60,12 +60,12 @@ def _created(given: dict[str, Any]) -> dict[str, Any]:
 @click.argument("tree", metavar="NAME")
 @click.argument("file", type=click.Path())
 @click.option("--schema", metavar="FILE", type=click.Path(path_type=Path),
-              help="What edits have to keep to, as YAML.  [default: inferred from the tree]")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(_FORMS), help="Of FILE.  [default: told from its name]")
+              help="The schema that edits must keep to, as YAML.  [default: inferred from the tree]")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(_FORMS), help="The format of FILE.  [default: by its name]")
 @_author_options
-@click.option("--time", metavar="TIME", default="", help="When it was made, as ISO 8601.  [default: now]")
+@click.option("--time", metavar="TIME", default="", help="The time of creation, as ISO 8601.  [default: now]")
 def create(told: trees.TreeCreated, say: Say, **_: Any) -> None:
-    """Make the tree NAME of FILE (`-` for standard input): XML, JSON, YAML or a Markdown outline.
+    """Create the tree NAME from FILE (`-` for standard input): XML, JSON, YAML or a Markdown outline.
 
     An element of XML is a node: its name the type, its attributes the fields, its text the field `text`; `id` names it.
     JSON and YAML say {id, type, fields, children}, or are any object. A schema is YAML:
@@ -110,7 +110,7 @@ group.add_command(list_, "list")
 @_version_option
 @click.option("--schema", is_flag=True, help="Print the schema that guards edits, as YAML.")
 def show(told: trees.TreeShown, say: Say, schema: bool, **_: Any) -> None:
-    """Draw the tree NAME: each node with its id and what it is called.
+    """Draw the tree NAME: each node with its id and name.
 
     \b
     Example:
@@ -133,10 +133,10 @@ def show(told: trees.TreeShown, say: Say, schema: bool, **_: Any) -> None:
 
 @answering(trees.tree_select, group=group, exclude={"explanation"})
 @click.argument("query")
-@click.option("--tree", metavar="NAME", help="Which tree; all versions of all trees if none is named.")
+@click.option("--tree", metavar="NAME", help="The tree.  [default: all versions of all trees]")
 @_branch_option
 @_version_option
-@click.option("--as-of", metavar="TIME", help="The tree as it was then; of /Version only those up to then.")
+@click.option("--as-of", metavar="TIME", help="The tree as of a time; with /Version, the versions up to it.")
 @query_options
 def select(told: trees.Nodes, say: Say, explain: bool, **_: Any) -> None:
     """Find nodes by the path QUERY, the best first. A query that begins with /Version asks all versions.
@@ -159,9 +159,9 @@ _EDITED: dict[str, Any] = {"exclude": {"lines"}, "exclude_unset": True}
 @memory_options
 @_branch_option
 @_author_options
-@click.option("--onto", metavar="V", help="Refuse if another version than this is the last by now.")
+@click.option("--onto", metavar="V", help="Refuse the commit unless this is the last version.")
 @click.option("--schema", metavar="FILE", type=click.Path(path_type=Path),
-              help="Give the tree another schema instead, as YAML.")  # fmt: skip
+              help="Replace the schema of the tree instead, as YAML.")  # fmt: skip
 @_trajectory_option
 @json_option
 def edit(tree: str, file: str | None, *, as_json: bool, branch: str, message: str, author: str, onto: str | None,
@@ -232,7 +232,7 @@ def log(told: trees.TreeLog, say: Say, branch: str, **_: Any) -> None:
 @click.argument("after", required=False)
 @_branch_option
 def diff(told: trees.TreeDifference, say: Say, **_: Any) -> None:
-    """Tell what is otherwise in version AFTER (the last, if it is not named) of the tree NAME than in BEFORE.
+    """Show the differences between versions BEFORE and AFTER (default: the last) of the tree NAME.
 
     \b
     Example:
@@ -251,7 +251,7 @@ def diff(told: trees.TreeDifference, say: Say, **_: Any) -> None:
 @_author_options
 @_trajectory_option
 def revert(told: trees.TreeEdited, say: Say, **_: Any) -> None:
-    """Let the tree NAME be again as it was in VERSION. That is a commit: what came between stays in the history.
+    """Restore VERSION of the tree NAME, as a new commit: what came between stays in the history.
 
     \b
     Example:
@@ -265,8 +265,10 @@ def revert(told: trees.TreeEdited, say: Say, **_: Any) -> None:
 @memory_options
 @_branch_option
 @_version_option
-@click.option("--format", "form", type=click.Choice(_FORMS), help="What is written.  [default: by --out, or xml]")
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Where to.  [default: standard output]")
+@click.option("--format", "form", type=click.Choice(_FORMS), help="The format.  [default: by --out, or xml]")
+@click.option(
+    "--out", metavar="FILE", type=click.Path(path_type=Path), help="The file to write.  [default: standard output]"
+)
 @json_option
 def export(tree: str, *, as_json: bool, branch: str, version: str | None, form: str | None, out: Path | None,
            **arguments: Any) -> None:  # fmt: skip
@@ -300,10 +302,10 @@ def export(tree: str, *, as_json: bool, branch: str, version: str | None, form: 
 )
 @click.option("--version", "versions", multiple=True, metavar="V", help="Erase only this version. Repeatable.")
 def delete(told: trees.TreeErased, say: Say, nodes: tuple[str, ...], versions: tuple[str, ...], **_: Any) -> int:
-    """Erase the tree NAME with all its versions, and search every file for what they said.
+    """Erase the tree NAME with all its versions, and search every file for traces.
 
-    --node erases a node with what stood below it, from all versions, and --version a version, as if it had never been;
-    messages that say what is gone are emptied. The exit status is 5 if a trace is left. Steps that tell of edits stay;
+    --node erases a node and those below it from all versions, and --version erases a version; messages that quote what
+    is erased are emptied. The exit status is 5 if a trace is left. Steps that tell of edits stay;
     `stitch forget erase` erases steps.
 
     \b

@@ -23,14 +23,14 @@ _MODEL_CONCURRENCY, _LOCAL_CONCURRENCY = 64, 2
 @click.option("--journal", metavar="DSN", help="Its journal, as postgresql://USER:PASSWORD@HOST/DATABASE.")
 @click.option("--config", metavar="FILE", type=click.Path(), help="A YAML file of settings.")
 @click.option("--concurrency", type=click.IntRange(1, 1_000), metavar="N",
-              help="How many trajectories are labeled at once.  [default: 64 if a model labels, else 2]")  # fmt: skip
+              help="The number of trajectories labeled at once.  [default: 64 if a model labels, else 2]")  # fmt: skip
 @labeling_options
 def command(memory: str | None, journal: str | None, concurrency: int | None, **settings: Any) -> None:
-    """Label what any process has added to a memory that workers label, until Ctrl-C or SIGTERM.
+    """Label what other processes add to a shared memory, until Ctrl-C or SIGTERM.
 
-    Any number of workers may run, on any number of machines; those who add say `workers: true` in their settings, and
-    the same embedder and labels. Steps of one trajectory are labeled in order, by one worker at a time. What a worker
-    leaves when it is killed, others take up after six seconds.
+    Any number of workers may run, on any number of machines. Processes that add need `workers: true` in their settings,
+    and the same embedder and labels. Steps of one trajectory are labeled in order, by one worker at a time. Other
+    workers take over from one that was killed after six seconds.
 
     \b
     Example:

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 query_options = together(
     click.option("--threshold", type=click.FloatRange(0, 1), metavar="X",
-                 help="How sure a semantic condition has to be; .5 is as likely as not."),
-    click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="How far below the best a node may be."),
-    click.option("-k", type=click.IntRange(min=1), metavar="N", help="How many nodes at most.  [default: all]"),
+                 help="The least chance of a semantic condition; .5 is as likely as not."),
+    click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="The widest gap of a node to the best."),
+    click.option("-k", type=click.IntRange(min=1), metavar="N", help="The most nodes to return.  [default: all]"),
     click.option("--scorer", metavar="NAME",
-                 help="Who judges semantic conditions: static, lexical, exact, minilm, model, sentence-transformers or"
-                 " nli:MODEL.  [default: static]"),
-    click.option("--explain", is_flag=True, help="Tell how the nodes were found, and what fell short."),
+                 help="The judge of semantic conditions: static, lexical, exact, minilm, model, sentence-transformers"
+                 " or nli:MODEL.  [default: static]"),
+    click.option("--explain", is_flag=True, help="Explain how the nodes were found, and what fell short."),
 )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 
 memory_options = together(
     click.option("--memory", "-m", metavar="DIR", help="The memory: a folder, or the URL of a Qdrant server."),
-    click.option("--tenant", metavar="NAME", help="Whose memory it is.  [default: default]"),
+    click.option("--tenant", metavar="NAME", help="The owner of the memory.  [default: default]"),
     click.option("--config", metavar="FILE", type=click.Path(), help="A YAML file of settings."),
 )
 """Place and tenant of a memory; passed on to `opened_memory`."""
@@ -44,19 +44,19 @@ model_options = together(
     click.option("--model", metavar="NAME", help="The language model, such as openai/gpt-5-mini."),
     click.option("--base-url", metavar="URL", help="A server that speaks OpenAI's chat completions."),
     click.option("--model-budget-tokens", type=click.IntRange(min=0), metavar="N",
-                 help="Tokens that the model may spend, prompts and replies together."),
+                 help="Budget of the model in tokens, prompts and replies together."),
     click.option("--model-budget-usd", type=click.FloatRange(min=0), metavar="N",
-                 help="Dollars that it may spend; needs its price in the settings."),
+                 help="Budget of the model in dollars; needs its price in the settings."),
 )  # fmt: skip
 """The model and the bounds of what it spends; passed on to `opened_memory`."""
 
 labeling_options = together(
     click.option("--labels", type=click.Choice(["local", "model"]),
-                 help="Who labels the steps.  [default: model if --model is given for them, else local]"),
+                 help="The labeler.  [default: model if --model is given for labels, else local]"),
     model_options,
-    click.option("--window", metavar="auto|N", help="How many steps one call labels.  [default: auto]"),
+    click.option("--window", metavar="auto|N", help="Steps that one call labels.  [default: auto]"),
     click.option("--asks/--no-asks", default=None,
-                 help="Let it also write what a step is found by in other words.  [default: asks]"),
+                 help="Also write questions that each step answers, in other words.  [default: asks]"),
     click.option("--stepwise", is_flag=True, default=None, help="Label step by step, as in the paper."),
     click.option("--program", "label_program", metavar="FILE", help="Prompts compiled by `stitch optimize`."),
 )  # fmt: skip

@@ -89,7 +89,7 @@ class ThemeProjection:
         gone = frozenset(self._said_by(erased)).union(*(untold.get((trajectory, step), ()) for step in steps))
         self.names.drop(gone.union(*untold.values()))
         if self._applied is not None:
-            said = list(dict.fromkeys(name for step in steps for name in self.holding.of_step(trajectory, step)))
+            held = list(dict.fromkeys(name for step in steps for name in self.holding.of_step(trajectory, step)))
             self.holding.remove(held)
             self.upkeep.forget(held)
             self.upkeep.events = without(self.upkeep.events, gone)
