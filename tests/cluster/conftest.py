@@ -12,15 +12,17 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from doubles.postgres import MakeUrl, new_url, postgres
 from doubles.qdrant import LoopbackQdrant
 from stitch import Memory, open_memory
-from stitch.cluster.opening import open_worker
+from stitch.assemble import open_parts
 from stitch.cluster.worker import ClusterWorker
+from stitch.config import load_settings
+from stitch.core import Labeler
+from stitch.ingest import Role
 
 __all__ = ["new_url", "postgres"]
 
@@ -55,9 +57,10 @@ def worker(server: LoopbackQdrant, journal_url: str, tmp_path: Path) -> Iterator
 
 
 @contextmanager
-def working(memory: str, journal: str, *, concurrency: int = 2, **settings: Any) -> Iterator[ClusterWorker]:
+def working(memory: str, journal: str, *, concurrency: int = 2, labeler: Labeler | None = None) -> Iterator[None]:
     """A worker in a thread, as long as this is entered."""
-    parts = open_worker(memory, journal=journal, concurrency=concurrency, **settings)
+    loaded = load_settings(memory=memory, journal=journal, workers=True, vectors="with")
+    parts = open_parts(loaded, role=Role.WORKER, labeler=labeler)
     made: Future[tuple[ClusterWorker, asyncio.AbstractEventLoop]] = Future()
 
     async def work() -> None:
@@ -68,7 +71,7 @@ def working(memory: str, journal: str, *, concurrency: int = 2, **settings: Any)
     thread = threading.Thread(target=lambda: asyncio.run(work()))
     thread.start()
     worker, loop = made.result(timeout=30)
-    yield worker
+    yield
     loop.call_soon_threadsafe(worker.stop)
     thread.join(timeout=60)
     assert not thread.is_alive()
