@@ -80,7 +80,7 @@ class WorkerContract:
 
     def test_steps_are_labeled_in_their_order_and_once(self, labeled_by: LabeledBy) -> None:
         labeler, names = ScriptedLabeler(), [f"t{number}" for number in range(4)]
-        steps = says(*(f"{word} comes." for word in "one two three four five six seven eight".split()))
+        steps = says(*(f"{word} comes." for word in ["one", "two", "three", "four", "five", "six", "seven", "eight"]))
         with labeled_by(labeler) as memory:
 
             def add(trajectory: str) -> None:
