@@ -136,7 +136,8 @@ class Settings(BaseModel):
     """The collection on a Qdrant server."""
     qdrant: QdrantOptions = QdrantOptions()
     """Making, reading and writing of a collection on a Qdrant server: `shard_number`,
-    `replication_factor`, `write_consistency_factor`, `on_disk`, `write_ordering`, `read_consistency`, `prefer_grpc`."""
+    `replication_factor`, `write_consistency_factor`, `large_tenants`, `on_disk`, `write_ordering`, `read_consistency`,
+    `prefer_grpc`."""
     server_payload: Literal["full", "minimal", "none", "readable"] = "full"
     """Payload on a Qdrant server: all, or no text, which the journal gives then (earlier: `readable`, `none`)."""
     journal: str | None = None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
 import numpy as np
 
 from stitch.core.process import never_free
-from stitch.errors import StoreError, StoreUnavailableError
-from stitch.store.collection import Found, limits_of
+from stitch.errors import StoreError, StoreUnavailableError, some_of
+from stitch.store.collection import SHARED, Found, limits_of
 from stitch.store.connection import Server
 from stitch.store.points import (
     Id,
@@ -30,6 +30,8 @@ from stitch.store.points import (
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
 
+ShardKey: TypeAlias = str | int
+
 _log = logging.getLogger(__name__)
 
 
@@ -47,6 +49,15 @@ class ClientPoints:
         self._server, self._name = server, server.collection
         self._limits = limits_of(found.config, what=server.what)
         self._reading, self._writing = server.options.reading, server.options.writing
+        self._large = found.large_tenants
+        if said := sorted(set(server.options.large_tenants).symmetric_difference(self._large)):
+            _log.warning(
+                "%s was made with shards of their own for %s, and the settings differ in %s: `stitch reindex` makes it"
+                " anew by the settings",
+                server.what,
+                some_of(self._large) or "no tenant",
+                some_of(said),
+            )
         if found.config.params.replication_factor == 1 and (nodes := self._nodes()) > 1:
             _log.warning(
                 "%s has one replica on a cluster of %d nodes: with a lost node its points are lost, until"
@@ -59,14 +70,18 @@ class ClientPoints:
         """Write points; see `Points.upsert`."""
         from qdrant_client import models
 
-        for part in _parts(points, self._limits.batch):
-            made = [
-                models.PointStruct(
-                    id=name_of(each.id), vector=named_vectors(each, models.SparseVector), payload=dict(each.payload)
-                )
-                for each in part
-            ]
-            self._ask("write to", "upsert", made, **self._writing)
+        by_shard: dict[ShardKey | None, list[Point]] = {}
+        for each in points:
+            by_shard.setdefault(self._shard_of(each.payload["tenant"]), []).append(each)
+        for shard, own in by_shard.items():
+            for part in _parts(own, self._limits.batch):
+                made = [
+                    models.PointStruct(
+                        id=name_of(each.id), vector=named_vectors(each, models.SparseVector), payload=dict(each.payload)
+                    )
+                    for each in part
+                ]
+                self._ask("write to", "upsert", made, shard_key_selector=shard, **self._writing)
 
     def search(self, searches: Sequence[Search]) -> list[Scores]:
         """The results of searches; see `Points.search`."""
@@ -104,6 +119,7 @@ class ClientPoints:
                 yield models.QueryRequest(
                     query=vector, using=search.using, filter=_filter(where), limit=min(page, most - start),
                     offset=start or None, params=exact, with_payload=False, with_vector=False,
+                    shard_key=self._shard_of(where.tenant),
                 )  # fmt: skip
 
     def retrieve(
@@ -121,6 +137,7 @@ class ClientPoints:
     ) -> Iterator[StoredPoint]:
         """All points that pass; see `Points.scroll`."""
         options = {"with_payload": fields, "with_vectors": vector_names(words=words, dense=dense), **self._reading}
+        options["shard_key_selector"] = self._shard_of(where.tenant)
         offset, begun = None, False
         while offset is not None or not begun:
             points, offset = self._ask(
@@ -133,12 +150,15 @@ class ClientPoints:
         """Delete points; the server frees their bytes when it likes."""
         from qdrant_client import models
 
+        shards = [SHARED, *self._large] if self._large else None
         for part in _parts(list(map(name_of, ids)), self._limits.page):
-            self._ask("delete from", "delete", models.PointIdsList(points=list(part)), **self._writing)
+            doomed = models.PointIdsList(points=list(part))
+            self._ask("delete from", "delete", doomed, shard_key_selector=shards, **self._writing)
 
     def count(self, where: Where) -> int:
         """Count the points that pass."""
-        return int(self._ask("read", "count", _filter(where), exact=True).count)
+        shard = self._shard_of(where.tenant)
+        return int(self._ask("read", "count", _filter(where), exact=True, shard_key_selector=shard).count)
 
     def flush(self) -> None:
         """Do nothing: what was put is in the server's log already."""
@@ -167,6 +187,7 @@ class ClientPoints:
                 "shards": str(params.shard_number),
                 "replicas": str(params.replication_factor),
                 "nodes": str(nodes),
+                **({"large tenants": some_of(self._large)} if self._large else {}),
             }
 
         there, nodes = self.count(Where()), self._nodes()
@@ -175,6 +196,12 @@ class ClientPoints:
     def _ask(self, doing: str, method: str, *arguments: Any, **options: Any) -> Any:
         """Call a method of the client on this collection."""
         return self._server.ask(doing, lambda client: getattr(client, method)(self._name, *arguments, **options))
+
+    def _shard_of(self, tenant: object) -> ShardKey | None:
+        """The key of the shards where a tenant's points are; None if there are no such keys, or for all tenants."""
+        if tenant is None or not self._large:
+            return None
+        return str(tenant) if tenant in self._large else SHARED
 
     def _nodes(self) -> int:
         """Number of nodes in the server's cluster; 1 if it is none, or does not tell this key."""

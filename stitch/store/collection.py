@@ -18,6 +18,8 @@ LAYOUT = 2
 
 _OWN = "stitch"
 """Under which key of a collection's metadata stands whose it is."""
+SHARED = 0
+"""The key of the shards that tenants share which have none of their own: no tenant has a number for a name."""
 _BATCH, _PAGE = 256, 10_000
 
 
@@ -33,6 +35,8 @@ class Found(NamedTuple):
     """The length of its vectors."""
     is_earlier: bool
     """Whether an earlier version made it, which had one vector of text, without payload."""
+    large_tenants: tuple[str, ...]
+    """Tenants that have shards of their own."""
 
 
 class Limits(NamedTuple):
@@ -59,7 +63,8 @@ def look(server: Server) -> Found | None:
         dense = config.params.vectors if isinstance(config.params.vectors, Mapping) else {}
         sparse = set(config.params.sparse_vectors or {})
         earlier = layout == 1 or (journal is None and {WORDS, LABELS} <= sparse and DENSE not in dense)
-        return Found(config, journal, layout, dense[DENSE].size if DENSE in dense else None, earlier)
+        large = tuple(own.get("large_tenants", ()))
+        return Found(config, journal, layout, dense[DENSE].size if DENSE in dense else None, earlier, large)
 
     return server.ask_first("open", ask)
 
@@ -76,9 +81,11 @@ def make(server: Server, *, dimension: int, journal: str) -> Found:
             vectors_config={DENSE: dense},
             sparse_vectors_config={WORDS: models.SparseVectorParams(), LABELS: models.SparseVectorParams()},
             hnsw_config=models.HnswConfigDiff(m=0),  # no graph, for the ranking is exact
-            metadata={_OWN: {"journal": journal, "layout": LAYOUT}},
+            metadata={_OWN: {"journal": journal, "layout": LAYOUT, "large_tenants": options.large_tenants}},
             **options.making,
         )
+        if options.large_tenants:
+            _make_shards(client, server)
         for field, kind in INDEXES.items():
             keyword = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
             schema: Any = keyword if kind == "tenant" else models.PayloadSchemaType(kind)
@@ -95,6 +102,16 @@ def make(server: Server, *, dimension: int, journal: str) -> Found:
         hint = "install a newer qdrant"
         raise StoreError(f"{server.what} cannot say whose it is: the server is older than version 1.16", hint=hint)
     return found
+
+
+def _make_shards(client: QdrantClient, server: Server) -> None:
+    """Make the shards of a new collection some of whose tenants have their own; without them it is of no use."""
+    try:
+        for key in (SHARED, *server.options.large_tenants):
+            client.create_shard_key(server.collection, key)
+    except BaseException:
+        client.delete_collection(server.collection)
+        raise
 
 
 def drop(server: Server) -> None:

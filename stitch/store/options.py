@@ -10,13 +10,15 @@ AtLeastOne: TypeAlias = Annotated[int, Field(ge=1)]
 
 
 class QdrantOptions(BaseModel, frozen=True, extra="forbid"):
-    """Options of a collection; what is None is left to the server. The first four matter when it is made."""
+    """Options of a collection; what is None is left to the server. The first five matter when it is made."""
 
     shard_number: AtLeastOne | None = None
     replication_factor: AtLeastOne | None = None
     """How many nodes hold each vector. With one, a lost node takes its part of the vectors with it."""
     write_consistency_factor: AtLeastOne | None = None
     """How many of them have to answer before a write counts."""
+    large_tenants: tuple[str, ...] = ()
+    """Tenants with shards of their own, `shard_number` each; all others share as many. Only a cluster can do so."""
     on_disk: bool | None = None
     """Whether vectors are read from the disk instead of memory."""
     write_ordering: Literal["weak", "medium", "strong"] | None = None
@@ -39,4 +41,5 @@ class QdrantOptions(BaseModel, frozen=True, extra="forbid"):
     def making(self) -> dict[str, Any]:
         """Arguments of the client for making the collection, but for those of vectors."""
         names = ("shard_number", "replication_factor", "write_consistency_factor")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        own = {"sharding_method": "custom"} if self.large_tenants else {}
+        return {name: value for name in names if (value := getattr(self, name)) is not None} | own

@@ -13,6 +13,7 @@ import threading
 import weakref
 import zlib
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -48,13 +49,32 @@ class Collection:
         in_memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
         self._folder = Path(tempfile.mkdtemp(prefix="stitch-qdrant-", dir=in_memory))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        self.shards = [self._shard(number, like) for number in range(made.get("shard_number") or shards)]
+        self.count = made.get("shard_number") or shards
+        self.by_key: dict[Any, list[Any]] = {}
+        """Shards by their key; None if they have none."""
+        for key in like.by_key if like else [] if self.has_keys else [None]:
+            self.add(key, like)
 
-    def _shard(self, number: int, like: Collection | None) -> Any:
-        folder = self._folder / str(number)
+    @property
+    def has_keys(self) -> bool:
+        """Whether points are said to be in shards of a key."""
+        return self.made.get("sharding_method") == "custom"
+
+    def add(self, key: Any, like: Collection | None = None) -> None:
+        """Make the shards of a key."""
+        copied = like.by_key[key] if like else [None] * self.count
+        self.by_key[key] = [self._shard(f"{key!r}-{number}", each, like) for number, each in enumerate(copied)]
+
+    @property
+    def shards(self) -> list[Any]:
+        """All of them."""
+        return [shard for own in self.by_key.values() for shard in own]
+
+    def _shard(self, name: str, copied: Any, like: Collection | None) -> Any:
+        folder = self._folder / name
         if like is not None:
-            like.shards[number].flush()
-            shutil.copytree(like._folder / str(number), folder)
+            copied.flush()
+            shutil.copytree(like._folder / name, folder)
             return edge.EdgeShard.load(str(folder))
         dense = {
             name: edge.EdgeVectorParams(size=each["size"], distance=edge.Distance.Dot, memory=edge.Memory.Cold)
@@ -67,11 +87,16 @@ class Collection:
 
     def copy(self) -> Collection:
         """A snapshot."""
-        return Collection(self.made, shards=len(self.shards), like=self)
+        return Collection(self.made, shards=self.count, like=self)
 
-    def of(self, point: int | str) -> int:
-        """The number of the shard where a point is, or would be."""
-        return zlib.crc32(str(point).encode()) % len(self.shards)
+    def among(self, asked: Any, *, to_write: bool = False) -> list[list[Any]]:
+        """The shards of the keys that a request names, by key: of all, if it names none and only reads."""
+        if to_write and self.has_keys and asked is None:
+            raise RefusalError(400, "Wrong input: Shard key not specified")
+        keys = list(self.by_key) if asked is None else asked if isinstance(asked, list) else [asked]
+        if unknown := [key for key in keys if key not in self.by_key]:
+            raise RefusalError(400, f"Wrong input: Shard key {unknown[0]} not found")
+        return [self.by_key[key] for key in keys]
 
     def ids(self) -> list[str]:
         """All ids, in their order."""
@@ -80,8 +105,13 @@ class Collection:
 
     def find(self, point: int | str) -> dict[str, Any] | None:
         """A point; None if it is not there."""
-        found = self.shards[self.of(point)].retrieve([point], True, True)
+        found = [found for own in self.by_key.values() for found in of(point, own).retrieve([point], True, True)]
         return {"payload": found[0].payload, "vector": found[0].vector} if found else None
+
+
+def of(point: int | str, shards: list[Any]) -> Any:
+    """The one of the shards of a key where a point is, or would be."""
+    return shards[zlib.crc32(str(point).encode()) % len(shards)]
 
 
 class LoopbackQdrant(LoopbackServer):
@@ -165,15 +195,22 @@ class LoopbackQdrant(LoopbackServer):
             self._check_limits(what if method == "POST" else "put", body)
         answer = {
             "points": _retrieve if method == "POST" else _upsert, "index": _index, "points/scroll": _scroll,
+            "shards": self._add_shards,
             "points/count": _count, "points/query/batch": _query, "points/delete": _delete,
         }[what]  # fmt: skip
         return answer(collection, body)
+
+    def _add_shards(self, collection: Collection, body: Any) -> Any:
+        if self.nodes == 1:
+            raise RefusalError(400, "Bad request: Distributed mode disabled")
+        collection.add(body["shard_key"])
+        return True
 
     def _info(self, collection: Collection) -> Any:
         made = collection.made
         params = {
             "vectors": made["vectors"], "sparse_vectors": made.get("sparse_vectors"),
-            "shard_number": len(collection.shards), "replication_factor": made.get("replication_factor") or 1,
+            "shard_number": collection.count, "replication_factor": made.get("replication_factor") or 1,
             "write_consistency_factor": made.get("write_consistency_factor") or 1, "on_disk_payload": True,
         }  # fmt: skip
         hnsw = {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000, **(made.get("hnsw_config") or {})}
@@ -230,14 +267,14 @@ def _index(collection: Collection, body: Any) -> Any:
 
 
 def _upsert(collection: Collection, body: Any) -> Any:
-    made: dict[int, list[Any]] = {}
-    for point in body["points"]:
-        vectors = {name: _vector(each) for name, each in point["vector"].items()}
-        made.setdefault(collection.of(point["id"]), []).append(
-            edge.Point(point["id"], vectors, point.get("payload") or {})
-        )
-    for number, points in made.items():
-        collection.shards[number].update(edge.UpdateOperation.upsert_points(points))
+    for shards in collection.among(body.get("shard_key"), to_write=True):
+        made: dict[Any, list[Any]] = {}
+        for point in body["points"]:
+            vectors = {name: _vector(each) for name, each in point["vector"].items()}
+            new = edge.Point(point["id"], vectors, point.get("payload") or {})
+            made.setdefault(of(point["id"], shards), []).append(new)
+        for shard, points in made.items():
+            shard.update(edge.UpdateOperation.upsert_points(points))
     return _DONE
 
 
@@ -247,8 +284,9 @@ def _vector(said: Any) -> Any:
 
 def _retrieve(collection: Collection, body: Any) -> Any:
     asked, found = (body.get("with_payload") or False, body.get("with_vector") or False), []
-    for each in body["ids"]:
-        found += collection.shards[collection.of(each)].retrieve([each], *asked)
+    for shards in collection.among(body.get("shard_key")):
+        for each in body["ids"]:
+            found += of(each, shards).retrieve([each], *asked)
     return list(map(_record, found))
 
 
@@ -262,7 +300,7 @@ def _record(point: Any) -> Any:
 
 def _scroll(collection: Collection, body: Any) -> Any:
     limit, found = body.get("limit") or 10, []
-    for shard in collection.shards:
+    for shard in chain.from_iterable(collection.among(body.get("shard_key"))):
         request = edge.ScrollRequest(
             limit=10**6, filter=_filter(body.get("filter")), with_payload=body.get("with_payload") or False,
             with_vector=body.get("with_vector") or False,
@@ -277,7 +315,7 @@ def _scroll(collection: Collection, body: Any) -> Any:
 
 def _count(collection: Collection, body: Any) -> Any:
     request = edge.CountRequest(exact=True, filter=_filter(body.get("filter")))
-    return {"count": sum(shard.count(request) for shard in collection.shards)}
+    return {"count": sum(shard.count(request) for shard in chain(*collection.among(body.get("shard_key"))))}
 
 
 def _query(collection: Collection, body: Any) -> Any:
@@ -288,7 +326,7 @@ def _found(collection: Collection, body: Any) -> Any:
     said = body["query"]
     asked = _vector(said["nearest"] if isinstance(said, dict) and "nearest" in said else said)
     offset, scored = body.get("offset") or 0, []
-    for shard in collection.shards:
+    for shard in chain.from_iterable(collection.among(body.get("shard_key"))):
         request = edge.QueryRequest(
             limit=body["limit"] + offset, query=edge.Query.Nearest(asked, using=body["using"]),
             filter=_filter(body.get("filter")), params=edge.SearchParams(exact=True),
@@ -299,8 +337,9 @@ def _found(collection: Collection, body: Any) -> Any:
 
 
 def _delete(collection: Collection, body: Any) -> Any:
-    for each in body["points"]:
-        collection.shards[collection.of(each)].update(edge.UpdateOperation.delete_points([each]))
+    for shards in collection.among(body.get("shard_key"), to_write=True):
+        for each in body["points"]:
+            of(each, shards).update(edge.UpdateOperation.delete_points([each]))
     return _DONE
 
 

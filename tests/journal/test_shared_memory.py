@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
+import qdrant_edge as edge
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
@@ -184,6 +185,28 @@ def test_a_folder_is_moved_to_a_server_with_nothing_missing(
     again = stitch("move", str(tmp_path / "m"), server.url, "--journal", journal_url)
     assert again[0] == 2
     assert "is not an empty one" in again[2]
+
+
+def test_a_folder_that_is_moved_to_a_cluster_has_its_large_tenants_in_shards_of_their_own(
+    stitch, server: LoopbackQdrant, journal_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    for tenant in ("ann", "bob"):
+        with open_memory(tmp_path / "m", tenant=tenant) as memory:
+            memory.add(say("The Harbor Inn costs 90 dollars a night.", "1"), trajectory="t")
+    server.nodes = 3
+    monkeypatch.setenv("STITCH_QDRANT", '{"large_tenants": ["ann"], "replication_factor": 2}')
+    assert stitch("move", str(tmp_path / "m"), server.url, "--journal", journal_url)[0] == 0
+    everything = edge.ScrollRequest(limit=10, with_payload=True)
+    assert {
+        key: [point.payload["tenant"] for shard in shards for point in shard.scroll(everything)[0]]
+        for key, shards in server.collections["stitch"].by_key.items()
+    } == {0: ["bob"], "ann": ["ann"]}
+    monkeypatch.delenv("STITCH_QDRANT")  # what the collection was made with holds, and not what this process says
+    with open_memory(server.url, journal=journal_url, tenant="ann") as memory:
+        memory.add(say("The Palm Court costs 80 dollars.", "2"), trajectory="t")
+        assert (memory.status().snippets, memory.status().server["large tenants"]) == (2, "'ann'")
+        assert memory.lifecycle.verify().disagreements == ()
 
 
 def test_whole_memories_are_copied_restored_and_made_anew(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import qdrant_edge as edge
 
 from contracts.store import MakeStore, SnippetStoreContract
 from contracts.worlds import (
@@ -24,10 +26,11 @@ from contracts.worlds import (
     random_records,
 )
 from doubles.qdrant import LoopbackQdrant
-from stitch.core import ContextualIntent, DensityQuery, SnippetRecord
+from stitch.core import ContextualIntent, DensityQuery, SnippetRecord, snippet_id
 from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from stitch.store import ServerStore
 from stitch.store.connection import Server
+from stitch.store.options import QdrantOptions
 
 
 @pytest.fixture
@@ -237,3 +240,73 @@ def test_a_store_built_anew_beside_one_that_serves_takes_its_place_and_its_point
     with closing(open_store(qdrant, tmp_path)) as store:
         assert store.about()["collection"] == "stitch-2"
         assert steps(store) == list("01234")
+
+
+ALL = edge.ScrollRequest(limit=1_000, with_payload=True)
+LARGE = QdrantOptions(shard_number=2, large_tenants=("t",))
+
+
+@pytest.fixture
+def cluster() -> Iterator[LoopbackQdrant]:
+    with LoopbackQdrant(shards=6) as serving:
+        serving.nodes = 3
+        yield serving
+
+
+class TestStoreWithLargeTenants(SnippetStoreContract):
+    """The tenant `t` of the contract's worlds has shards of its own, and `u` has none."""
+
+    worlds = 1
+    questions = 30
+    many_snippets = 600
+
+    @pytest.fixture
+    def make_store(self, cluster: LoopbackQdrant, tmp_path: Path) -> MakeStore:
+        numbers = iter(range(100))
+
+        def make() -> ServerStore:
+            name = str(next(numbers))
+            return open_store(cluster, tmp_path / name, collection=name, options=LARGE)
+
+        return make
+
+
+def test_points_of_a_large_tenant_are_in_shards_of_its_own_and_only_these_are_searched_for_it(
+    cluster: LoopbackQdrant, tmp_path: Path
+) -> None:
+    with closing(open_store(cluster, tmp_path / "m", options=LARGE)) as store:
+        store.put([make_record(str(number), tenant=tenant) for number in range(8) for tenant in ("t", "u", "0")])
+        held = cluster.collections["stitch"].by_key
+        tenants = {
+            key: Counter(point.payload["tenant"] for shard in shards for point in shard.scroll(ALL)[0])
+            for key, shards in held.items()
+        }
+        assert tenants == {0: {"u": 8, "0": 8}, "t": {"t": 8}}
+        assert [len(shards) for shards in held.values()] == [2, 2]
+        assert store.about()["large tenants"] == "'t'"
+        cluster.requests.clear()
+        assert len(store.rank(DensityQuery(tenant="t", labels={}, vector=make_record("0").vector, k=10))) == 8
+        searches = [each.body["searches"] for each in cluster.requests if "query/batch" in each.path]
+        assert {each["shard_key"] for searched in searches for each in searched} == {"t"}
+
+
+def test_a_collection_that_was_made_for_other_large_tenants_goes_on_as_it_is_and_says_so(
+    cluster: LoopbackQdrant, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(open_store(cluster, tmp_path / "m", options=LARGE)) as store:
+        store.put([make_record("1", tenant="t"), make_record("1", tenant="u")])
+    with closing(open_store(cluster, tmp_path / "m", options=QdrantOptions(large_tenants=("u",)))) as store:
+        assert "made with shards of their own for 't'" in caplog.text
+        store.put([make_record("1", tenant="u"), make_record("2", tenant="u")])
+        assert (store.count("u"), store.count("t"), store.delete("u", [snippet_id("u", "trip", "1")])) == (2, 1, 1)
+        with closing(store.sibling(tmp_path / "m" / "reindex")) as anew:  # as `stitch reindex` makes it
+            assert set(cluster.collections["stitch-2"].by_key) == {0, "u"}
+            assert anew.count() == 0
+
+
+def test_a_server_that_is_no_cluster_says_that_it_cannot_give_a_tenant_shards_and_nothing_is_left(
+    qdrant: LoopbackQdrant, tmp_path: Path
+) -> None:
+    with pytest.raises(StoreError, match="Distributed mode disabled"):
+        open_store(qdrant, tmp_path / "m", options=LARGE)
+    assert qdrant.collections == {}
