@@ -13,6 +13,7 @@ from stitch.console.options import Say, answering, json_option, memory_options, 
 from stitch.console.printing import cost_lines, one_line, print_json, print_told
 from stitch.core import Statement, Step, StepLabels, StepState
 from stitch.core.intent import labels_in_words
+from stitch.server.operations import labels as of_labels
 from stitch.server.operations import questions, steps, trees, upkeep
 from stitch.server.operations import themes as of_themes
 from stitch.server.operations.answers import known_trajectory
@@ -72,9 +73,9 @@ def recalls(told: steps.Recalls, say: Say, **_: Any) -> None:
             say(f"  and {len(recall.hits) - _SHOWN_HITS} more")
 
 
-@answering(steps.labels, exclude={"next"})
+@answering(of_labels.labels, exclude={"next"})
 @click.option("--trajectory", metavar="ID", help="Only the labels of this trajectory.")
-def labels(told: steps.Labels, say: Say, **_: Any) -> None:
+def labels(told: of_labels.Labels, say: Say, **_: Any) -> None:
     """List the labels of a memory: scopes, event types and key entity types, with the steps that carry them.
 
     \b

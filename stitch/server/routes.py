@@ -23,7 +23,7 @@ from stitch.errors import ScopeError
 from stitch.lm import charged_key
 from stitch.server.errors import cut, wrong
 from stitch.server.gate import JSON, LINES, check_type
-from stitch.server.operations import questions, steps, themes, trees, upkeep
+from stitch.server.operations import labels, questions, steps, themes, trees, upkeep
 from stitch.server.operations.operation import OPERATIONS, Action, Operation
 from stitch.server.streaming import (
     Lines,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from stitch.server.access import Caller
     from stitch.server.served import Served
 
-_FILLING = (steps, questions, themes, upkeep, trees)
+_FILLING = (steps, labels, questions, themes, upkeep, trees)
 """The modules whose operations stand in the table, in the order in which they are described."""
 
 

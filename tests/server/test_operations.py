@@ -10,6 +10,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from stitch import Memory, Step, open_memory
+from stitch.bench.samples import sample
 from stitch.errors import InputError, ReadOnlyError, StoreLockedError
 from stitch.server.failures import Failure, as_error, failure_of
 from stitch.server.operations.operation import OPERATIONS
@@ -46,6 +47,47 @@ def test_every_operation_says_what_it_takes_and_gives_under_a_path_of_its_own() 
 
 def test_no_request_can_name_a_tenant() -> None:
     assert not [each.name for each in OPERATIONS.values() if "tenant" in each.request.model_fields]
+
+
+def test_a_label_is_renamed_in_all_steps_that_carry_it_and_they_say_what_they_had(memory: Memory) -> None:
+    scopes = {scope.name: scope.steps for scope in memory.inventory("trip").scopes}
+    name = max(scopes, key=lambda each: scopes[each])
+    given = {"trajectory": "trip", "name": name, "to": "the journey"}
+    would = asked(memory, "rename", **given, dry_run=True)
+    assert len(would.steps) == scopes[name]
+    assert {scope.name for scope in memory.inventory("trip").scopes} == set(scopes)
+    done = asked(memory, "rename", **given, by="ann")
+    assert done.steps == would.steps
+    assert {scope.name: scope.steps for scope in memory.inventory("trip").scopes}["the journey"] == scopes[name]
+    assert {memory.get("trip", each.step).labels.made_by for each in done.steps} == {"ann"}
+    for each in done.steps:
+        memory.lifecycle.correct(each.step, trajectory="trip", labels=each.labels)
+    assert {scope.name: scope.steps for scope in memory.inventory("trip").scopes} == scopes
+    assert asked(memory, "rename", trajectory="trip", name="never heard", to="x").steps == ()
+
+
+def test_event_types_are_merged_by_the_name_of_one_that_is_there(memory: Memory) -> None:
+    memory.lifecycle.correct("0", trajectory="trip", labels={"event_types": ("wish", "plan")})
+    memory.lifecycle.correct("1", trajectory="trip", labels={"event_types": ("wish",)})
+    done = asked(memory, "rename", trajectory="trip", kind="event_type", name="wish", to="plan")
+    assert [dict(each.labels) for each in done.steps] == [{"event_types": ("wish", "plan")}, {"event_types": ("wish",)}]
+    assert memory.get("trip", "0").labels.intent.event_types == ("plan",)
+    assert "wish" not in memory.inventory("trip").event_types
+
+
+def test_a_merge_that_the_labeler_made_is_taken_apart(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m") as memory:
+        memory.add_many(sample("trip").trajectory.steps, trajectory="trip")
+        labeled = {entry.id: entry.labels.intent.scope for entry in memory.steps("trip") if entry.labels}
+        merge = next(each for each in memory.inventory("trip").merges if each.alias in labeled.values())
+        meant = {name for name, scope in labeled.items() if scope == merge.alias}
+        assert (
+            asked(memory, "rename", trajectory="trip", name=merge.into, to="x", dry_run=True, merged=True).steps != ()
+        )
+        apart = asked(memory, "rename", trajectory="trip", name=merge.alias, to="by itself", merged=True)
+        assert {each.step for each in apart.steps} == meant
+        found = {step.scope for step in asked(memory, "timeline", trajectory="trip").steps if step.step in meant}
+        assert found == {"by itself"}
 
 
 def test_a_timeline_is_read_page_by_page(memory: Memory) -> None:

@@ -1,6 +1,6 @@
-"""Steps come in, and what is there is told: trajectories, timelines, labels, how far all has come.
+"""Steps come in, and what is there is told: trajectories, timelines, how far all has come.
 
-More than 400 lines because each of fifteen operations stands with its answer.
+More than 400 lines because each of thirteen operations stands with its answer.
 """
 
 from __future__ import annotations
@@ -15,16 +15,13 @@ from pydantic import Field
 from stitch.core import (
     ContextualIntent,
     KeptTrajectory,
-    LabelInventory,
     LabelVocabulary,
     Receipt,
-    ScopeSummary,
     Step,
     StepLabels,
     StepState,
     with_calls,
 )
-from stitch.core.snippets import EntityTypeSummary
 from stitch.core.steps import Name
 from stitch.errors import InputError, StepRejectedError
 from stitch.journal.entries import Entry
@@ -283,53 +280,6 @@ def steps(memory: Memory, *, trajectory: Name, limit: Limit = PAGE_ITEMS, after:
 def get(memory: Memory, *, trajectory: Name, step: str) -> FoundStep:
     """Give one step as the memory keeps it."""
     return FoundStep(found=memory.get(trajectory, step))
-
-
-class Labels(LabelInventory):
-    """The label space of a trajectory, or of all, or a part of it."""
-
-    next: str | None = None
-    """Of a page: what to give as `after` for the labels that follow; null behind the last."""
-
-
-@operation("GET", "/v1/labels", "read")
-def labels(
-    memory: Memory, *, trajectory: Name | None = None, limit: Limit | None = None, after: str | None = None
-) -> Labels:
-    """List the labels of a memory, those of most steps first; a limit counts labels and merges of all kinds."""
-    found = memory.inventory(known_trajectory(memory, trajectory))
-    entities = sorted(found.entity_types.items(), key=lambda item: (-item[1].steps, item[0]))
-    in_order = {
-        "scopes": tuple(ScopeSummary(**vars(each)) for each in found.scopes),  # with all fields set
-        "event_types": dict(sorted(found.event_types.items(), key=lambda item: (-item[1], item[0]))),
-        "entity_types": {name: EntityTypeSummary(**vars(each)) for name, each in entities},
-    }
-    return _part_of_labels(found.model_copy(update=in_order), limit=limit, after=after)
-
-
-@operation("GET", "/v1/inventory", "read")
-def inventory(
-    memory: Memory, *, trajectory: Name | None = None, limit: Limit | None = None, after: str | None = None
-) -> Labels:
-    """Give the label space of a trajectory, or of all, as questions are matched against it; a limit is as in labels."""
-    return _part_of_labels(memory.inventory(trajectory), limit=limit, after=after)
-
-
-def _part_of_labels(found: LabelInventory, *, limit: int | None, after: str | None) -> Labels:
-    """All labels, or as many as a page holds, after those of an earlier page."""
-    places = [f"scope\t{each.trajectory}\t{each.name}" for each in found.scopes]  # no name has a tab
-    places += [f"event\t{name}" for name in found.event_types] + [f"entity\t{name}" for name in found.entity_types]
-    places += [f"merge\t{each.kind.value}\t{each.alias}" for each in found.merges]
-    names, following = page_of(places, limit=limit, after=after)
-    shown = set(names)
-    return Labels(
-        scopes=tuple(each for each in found.scopes if f"scope\t{each.trajectory}\t{each.name}" in shown),
-        event_types={name: count for name, count in found.event_types.items() if f"event\t{name}" in shown},
-        entity_types={name: row for name, row in found.entity_types.items() if f"entity\t{name}" in shown},
-        merges=tuple(each for each in found.merges if f"merge\t{each.kind.value}\t{each.alias}" in shown),
-        steps=found.steps,
-        **following,
-    )
 
 
 class Status(MemoryStatus):

@@ -250,12 +250,10 @@ export function labelsView(app) {
                   h(
                     "td",
                     { class: "row-acts" },
-                    merge.kind === "scope"
-                      ? button("Take apart…", () => takeApart(merge, found), {
-                          class: "button small",
-                          "aria-label": `Take ${merge.alias} apart from ${merge.into}`,
-                        })
-                      : null,
+                    button("Take apart…", () => takeApart(merge), {
+                      class: "button small",
+                      "aria-label": `Take ${merge.alias} apart from ${merge.into}`,
+                    }),
                   ),
                 ),
               ),
@@ -265,50 +263,17 @@ export function labelsView(app) {
     );
   }
 
-  // The steps of a trajectory that lie in spans, as the memory keeps them.
-  async function stepsIn(trajectory, spans) {
-    const rows = [];
-    for (const [first, end] of spans) {
-      let after = first ? String(first - 1) : undefined;
-      for (let more = true; more;) {
-        const page = await ask("steps", { trajectory, limit: 500, after });
-        rows.push(...page.steps.filter((row) => row.position <= end && row.labels && row.state !== "retired"));
-        after = page.next;
-        more = Boolean(after) && Number(after) < end;
-      }
-    }
-    return rows;
-  }
-
-  // Correct the scope of many steps, one after the other; where it stops, what was done can be taken back.
-  async function give(rows, nameOf) {
-    const progress = h("progress", { max: String(rows.length), value: 0, "aria-label": "Steps corrected" });
-    const dialog = h(
-      "dialog",
-      { "aria-label": "Correcting" },
-      h("p", {}, `Correcting ${counted(rows.length, "step")}…`),
-      progress,
-    );
-    document.body.append(dialog);
-    dialog.showModal();
-    const done = [];
+  // Give the steps of a label another one; what they had can be given back, one step after the other.
+  async function relabel(given, told) {
     try {
-      for (const row of rows) {
-        await tell("correct", { step: row.step.id, trajectory: row.trajectory, labels: { scope: nameOf(row) } });
-        done.push(row);
-        progress.value = done.length;
-      }
-    } finally {
-      dialog.remove();
-    }
-    return done;
-  }
-
-  async function corrected(rows, name, told) {
-    try {
-      const done = await give(rows, () => name);
-      toast(`${told}: ${counted(done.length, "step")}.`, async () => {
-        await give(done, (row) => row.labels.intent.scope ?? null).catch((error) => toast(error.message));
+      const done = await tell("rename", given);
+      toast(`${told}: ${counted(done.steps.length, "step")}.`, async () => {
+        try {
+          for (const { step, labels } of done.steps) await tell("correct", { step, trajectory: done.trajectory, labels });
+          toast("Taken back.");
+        } catch (error) {
+          toast(error.message);
+        }
         load(app.params);
       });
     } catch (error) {
@@ -341,47 +306,44 @@ export function labelsView(app) {
     });
     const wanted = name.value.trim();
     if (!yes || !wanted || wanted === scope.name) return;
-    const rows = await stepsIn(scope.trajectory, scope.spans);
-    await corrected(
-      rows,
-      wanted,
+    await relabel(
+      { trajectory: scope.trajectory, name: scope.name, to: wanted },
       own.some((each) => each.name === wanted) ? `Merged into “${wanted}”` : `Renamed to “${wanted}”`,
     );
   }
 
-  async function takeApart(merge, found) {
-    const into = found.scopes.filter((each) => each.name === readAs(merge, found));
-    const rows = (await Promise.all(into.map(async (scope) => stepsIn(scope.trajectory, scope.spans))))
-      .flat()
-      .filter((row) => row.labels.intent.scope === merge.alias);
-    const name = h("input", { value: `${merge.alias} (apart)`, maxlength: "120" });
+  // Labels of all trajectories are listed together; a merge is taken apart where steps still carry its name.
+  async function takeApart(merge) {
+    const names = app.params.trajectory ? [app.params.trajectory] : app.trajectories.map((each) => each.trajectory);
+    const meant = { kind: merge.kind, name: merge.alias, to: `${merge.alias} (apart)`, merged: true };
+    let place = null;
+    for (const trajectory of names) {
+      const { steps } = await tell("rename", { ...meant, trajectory, dry_run: true });
+      if (steps.length) {
+        place = { trajectory, steps: steps.length };
+        break;
+      }
+    }
+    const name = h("input", { value: meant.to, maxlength: "120" });
     const yes = await confirmed({
       title: "Take a merged label apart",
       act: "Take apart",
-      body: rows.length
+      body: place
         ? h(
             "div",
             {},
             h(
               "p",
               {},
-              `${counted(rows.length, "step")} were labeled “${merge.alias}” and read as “${merge.into}”. They get a name of their own:`,
+              `${counted(place.steps, "step")} of ${place.trajectory} were labeled “${merge.alias}” and read as “${merge.into}”. They get a name of their own:`,
             ),
             field("Name", name),
           )
         : h("p", {}, `No step carries “${merge.alias}” any more: there is nothing to take apart.`),
     });
-    if (yes && rows.length && name.value.trim())
-      await corrected(rows, name.value.trim(), `Taken apart as “${name.value.trim()}”`);
-  }
-
-  function readAs(merge, found) {
-    const next = new Map(
-      found.merges.filter((each) => each.kind === merge.kind).map((each) => [each.alias, each.into]),
-    );
-    let name = merge.into;
-    while (next.has(name)) name = next.get(name);
-    return name;
+    const wanted = name.value.trim();
+    if (yes && place && wanted)
+      await relabel({ ...meant, trajectory: place.trajectory, to: wanted }, `Taken apart as “${wanted}”`);
   }
 
   async function forget(scope) {
