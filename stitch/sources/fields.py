@@ -20,14 +20,19 @@ ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "model": "assis
 _KNOWN_ROLES = frozenset({*ROLES, "user", "assistant", "system", "developer", "tool", "chatmessage"})
 _SAYING = ("role", "from", "sender", "speaker", "author")
 _NAMING = ("user", "username", "participant", "agent", "actor", "sender_name", "speaker_name", "author_name",
-           "user_name", "speaker_label", "author_id", "sender_id", "user_id", "from_id")  # fmt: skip
+           "user_name", "speaker_label", "author_id", "sender_id", "user_id", "from_id", "speakerId")  # fmt: skip
 _AUTHORS = ("role", "author", "from", "sender", "user")
 _ROLE_FIELDS = (*_SAYING, "source", *_NAMING)
 _NEVER_NUMBERS = ("role", "source", "from")
 _ENVELOPES = ("message", "data", "kwargs", "info")
-_NAMES = ("role", "label", "displayName", "display_name", "nickname", "name", "username", "user", "login", "id")
+_NAMES = ("role", "real_name", "label", "displayName", "display_name", "nickname", "name", "username", "user",
+          "application", "login", "id")  # fmt: skip
+_PEOPLE = frozenset({"users", "participants", "parties", "members", "speakers", "people", "profiles", "contacts",
+                     "user_profile"})  # fmt: skip
+"""Under which names a record says of people, by their ids, what they are called."""
+_PERSON_IDS = ("speakerId", "user_id", "userId", "uuid", "id")
 TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", "utterance", "blocks", "items", "body",
-               "msg", "rawText", "transcript")  # fmt: skip
+               "msg", "rawText", "transcript", "sentences")  # fmt: skip
 _TEXT_NAMES = frozenset(TEXT_FIELDS)
 _ALIASES = {
     "timestamp": ("created_at", "createdAt", "create_time", "created", "start_time", "ts", "time", "datetime", "date",
@@ -176,7 +181,8 @@ def plain_role(said: str) -> str:
 
 def _says(fields: Mapping[str, Any]) -> bool:
     """Whether it holds a text, and not only a field of this name."""
-    return first_of(fields, TEXT_FIELDS, str) is not None and str(fields.get("type")) not in _KNOWN_ROLES
+    said = first_of(fields, TEXT_FIELDS, str) is not None or isinstance(fields.get("sentences"), list)
+    return said and str(fields.get("type")) not in _KNOWN_ROLES
 
 
 def named_in(author: Mapping[str, Any]) -> str | None:
@@ -185,9 +191,27 @@ def named_in(author: Mapping[str, Any]) -> str | None:
         value = author.get(name)
         if isinstance(value, str) and value.strip():
             return value
-        if name == "user" and isinstance(value, Mapping):
+        if name in ("user", "application") and isinstance(value, Mapping):
             return named_in(without(value, "user"))
     return None
+
+
+def people_in(record: Any, *, depth: int = 0) -> dict[str, str]:
+    """The names of those of whom a record says it apart from what they say, by the ids under which they speak."""
+    found: dict[str, str] = {}
+    if depth > _DEEPEST or not isinstance(record, Mapping):
+        return found
+    for key, value in record.items():
+        several = value if isinstance(value, list) else [value]
+        for one in several:
+            if key not in _PEOPLE:
+                found |= people_in(one, depth=depth + 1)
+            elif isinstance(one, Mapping) and (name := named_in(without(one, "role", "id"))) is not None:
+                ids = (one[each] for each in _PERSON_IDS if isinstance(one.get(each), str | int))
+                # One that stands beside what is said, as in Slack, is of who says it.
+                own = (record["user"],) if isinstance(record.get("user"), str) and one is value else ()
+                found |= {str(identity): name for identity in (*ids, *own)}
+    return found
 
 
 def taken(metadata: dict[str, Any], name: str) -> Any:

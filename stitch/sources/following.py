@@ -10,10 +10,10 @@ from pathlib import Path
 
 from stitch.core import Position, Rejection, SourcedStep
 from stitch.sources import limits
-from stitch.sources.limits import naming_errors, too_long
+from stitch.sources.limits import Unreadable, naming_errors, too_long
 from stitch.sources.paths import stem_of
 from stitch.sources.positions import Positions
-from stitch.sources.reading import StepReader, Unreadable
+from stitch.sources.reading import StepReader
 
 _MARK_BYTES = 256
 """By so many bytes at the beginning, and before where reading stopped, a file is known again."""

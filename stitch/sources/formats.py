@@ -315,7 +315,7 @@ FORMATS: tuple[Format, ...] = (
     _held("trajectory of steps", "steps", ids=("id",), whole=False),
     read_as("coding-agent session line", coding_agents.is_line, coding_agents.session_line, "sessionId"),
     read_as("coding-agent session payload", has(payload=dict, type=str), coding_agents.payload_line, "sessionId"),
-    said_in("Cline message", chats.is_cline_line, chats.cline_messages),
+    Format("Cline message", chats.is_cline_line, chats.cline_line),
     said_in("editor chat", has(requests=first("message", "response")), chats.editor_messages, "sessionId",
             told=("requests",)),
     read_as("mini-SWE-agent", coding_agents.is_mini_run, coding_agents.mini_run, "instance_id", whole=True),

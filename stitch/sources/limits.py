@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from stitch.errors import InputError
 
@@ -21,6 +21,13 @@ MAX_LINES_A_BYTE = 4
 FREE_BYTES, FREE_LINES = 64 << 20, 200_000
 """So much any packed file may expand to."""
 _EXCERPT_BYTES = 800
+
+
+class Unreadable(NamedTuple):
+    """Input that is no record, with why."""
+
+    reason: str
+    text: bytes
 
 
 def too_long(what: str) -> str:

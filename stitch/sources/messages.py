@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -28,17 +28,16 @@ from stitch.sources.fields import (
     unwrapped,
 )
 from stitch.sources.parts import (
-    document_of,
     first_of,
     has_parts,
+    joined_text,
     kind_of,
-    listed,
     plain_part,
     text_of,
     without,
-    words_of,
+    words_of_html,
 )
-from stitch.sources.telling import CALLED_BY_NOBODY, Telling
+from stitch.sources.telling import CALLED_BY_NOBODY, Telling, with_files
 from stitch.sources.tool_calls import (
     LAST_CALLED,
     RESULT_IDS,
@@ -52,22 +51,15 @@ from stitch.sources.tool_calls import (
     several_in,
     spoken_calls,
 )
-from stitch.sources.unread import texts_in
 
 _THOUGHT = ("summary", "content", "text", "thinking", "reasoning")
 _CONTENTS: tuple[tuple[str, type], ...] = (
-    ("parts", list), ("body", str), ("text", str), ("content", list), ("content", str),
+    ("parts", list), ("body", str), ("text", str), ("content", list), ("content", str), ("thoughts", list),
 )  # fmt: skip
 """Where the words of a content stand that is an object."""
+_TEXT_KINDS = ("contentType", "content_type", "bodyType", "mimeType")
 _OF_MESSAGE = (("id", "message_id"), ("tool_name", "tool_name"))
 """What of a message with several results none of them has, and under which name it is kept."""
-_ATTACHED = ("files", "extra", "attachments", "documents")
-_FILES = {"name", "file_name", "filename"}
-_SHOWN = ("embeds", "forwardedMessage", "forwarded", "quoted", "cards", "attachments", "files", "stickers", "poll",
-          "driveDocument", "driveImage", "driveVideo", "inlineFile")  # fmt: skip
-"""What a message without words of its own shows."""
-_MEDIA = ("media_type", "action", "photo", "file")
-"""How Telegram says what stands in place of words, with the kind or in the name of the field."""
 _EVENT_KINDS = ("type", "kind", "event", "messageType")
 _REMEMBERED = 32
 _KINDS = ("type", "kind", "message_type", "event")
@@ -107,6 +99,8 @@ class MessageReader:
         self.tools = ToolCalls()
         self.repeated: list[Row] = []
         """Rows that were left out since `repeated_taken`, for the log has shown them already."""
+        self.people: dict[str, str] = {}
+        """The names of those who speak, by their ids, where the file says them."""
         self._said: OrderedDict[str, bool] = OrderedDict()
 
     def rows(self, message: Any, *, speaker: bool = False) -> Iterator[Row]:
@@ -156,7 +150,7 @@ class MessageReader:
 
     def _spoken(self, fields: dict[str, Any], field: str, *, speaker: bool) -> Iterator[Row]:
         """A message whose `field` says who speaks."""
-        row, said = _row_of(fields, field, speaker=speaker)
+        row, said = _row_of(fields, field, speaker=speaker, people=self.people)
         metadata = row["metadata"]
         if (several := several_in(metadata, row["role"])) is not None:
             yield from self._several(several, row)
@@ -177,7 +171,7 @@ class MessageReader:
         for part in [text_of(content)] if whole else content:
             telling.take_in(part)
         self._name_result(row, observes=said.lower() in ("observation", "function", "tool"))
-        yield from _with_files(row, telling.rows(written))
+        yield from with_files(row, telling.rows(written))
         for result in (one for one in observed or () if isinstance(one, Mapping)):
             yield {**moment(row), **self.tools.result(result)}
 
@@ -246,9 +240,12 @@ class MessageReader:
         row["tool_name"] = named or self.tools.name_of(references or ([LAST_CALLED] if observes else []))
 
 
-def _row_of(fields: dict[str, Any], field: str, *, speaker: bool) -> tuple[Row, str]:
+def _row_of(fields: dict[str, Any], field: str, *, speaker: bool, people: Mapping[str, str]) -> tuple[Row, str]:
     """The row of a message whose `field` says who speaks, and who does as it is written; what is left is metadata."""
     said = fields.pop(field)
+    if field != "role" and isinstance(said, str | int) and (name := people.get(str(said))) is not None:
+        fields.setdefault(field, said)
+        said = name
     if isinstance(said, Mapping):  # the author of a message, as an object of its own
         author, said = said, named_in(said) or ""
         if said == "tool" and isinstance(author.get("name"), str):
@@ -272,15 +269,17 @@ def _content_of(row: Row) -> Any:
     """Take what a message says out of its metadata; of a content that is an object, the words in it."""
     metadata = row["metadata"]
     content = _content_in(metadata)
-    if not isinstance(content, Mapping) or (row["role"] == "tool" and "content_type" not in content):
-        return content
-    inner = next((name for name, kind in _CONTENTS if isinstance(content.get(name), kind)), None)
-    if inner is None:
-        return content
-    metadata.update({key: value for key, value in content.items() if key != inner})
-    if "parent" not in row and (answered := taken(metadata, "parent")) is not None:
-        row["parent"] = answered
-    return content[inner]
+    if isinstance(content, Mapping) and (row["role"] != "tool" or "content_type" in content):
+        inner = next((name for name, kind in _CONTENTS if isinstance(content.get(name), kind)), None)
+        if inner is None:
+            return content
+        metadata.update({key: value for key, value in content.items() if key != inner})
+        if "parent" not in row and (answered := taken(metadata, "parent")) is not None:
+            row["parent"] = answered
+        content = content[inner]
+    if isinstance(content, str) and str(first_of(metadata, _TEXT_KINDS)).lower() in ("html", "text/html"):
+        metadata["html"], content = content, words_of_html(content)
+    return joined_text(content)
 
 
 def _calls_and_content(row: Row, content: Any, said: str) -> tuple[list[Any], Any]:
@@ -293,49 +292,6 @@ def _calls_and_content(row: Row, content: Any, said: str) -> tuple[list[Any], An
     if not written and row["role"] not in CALLED_BY_NOBODY and isinstance(content, str):
         written = spoken_calls(content)
     return written, content
-
-
-def _with_files(row: Row, rows: Iterable[Row]) -> Iterator[Row]:
-    """The texts of files that are attached to a message, and its steps; one without words says what it shows."""
-    beside, told = list(_texts_beside(row)), list(rows)
-    if len(told) == 1 and not (told[0]["content"] or told[0].get("tool_calls")):
-        # It hands over files, and says nothing.
-        told = [] if beside else [{**told[0], "content": _shown_in(row["metadata"])}]
-    yield from (*beside, *told)
-
-
-def _texts_beside(row: Row) -> Iterator[Row]:
-    """The texts of files that are attached to a message, taken out of its metadata: documents that come before it."""
-    for name in _ATTACHED:
-        listed = row["metadata"].get(name)
-        if not isinstance(listed, list):
-            continue
-        kept = []
-        for part in listed:
-            text = _text_of_file(part) if isinstance(part, Mapping) else None
-            if text is None:
-                kept.append(part)
-            else:
-                yield {**moment(row), "role": "document", "content": text, "origin": Origin.DOCUMENT,
-                       "metadata": without(part, "content", "extracted_content", "source", "type")}  # fmt: skip
-        row["metadata"] = {**without(row["metadata"], name), **({name: kept} if kept else {})}
-
-
-def _shown_in(metadata: Mapping[str, Any]) -> str:
-    """The texts in what a message shows; what has none is named."""
-    lines: list[str] = []
-    for name in _SHOWN:
-        for one in listed(metadata.get(name)):
-            said = [text for _, text in texts_in(one) if "://" not in text]
-            lines += said or [words_of([{"type": name.removesuffix("s"), **one}])] if isinstance(one, Mapping) else said
-    name = next((name for name in _MEDIA if isinstance(metadata.get(name), str)), "")
-    media = [f"[{name if name in _MEDIA[2:] else metadata[name]}]"] if name else []
-    return "\n".join(lines or media)
-
-
-def _text_of_file(part: Mapping[str, Any]) -> str | None:
-    said = part.get("content", part.get("extracted_content"))
-    return document_of(part) or (said if isinstance(said, str) and said.strip() and _FILES & part.keys() else None)
 
 
 def _told_origin(row: Row, *, calls: bool) -> Origin | None:

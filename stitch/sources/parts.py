@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from html.parser import HTMLParser
 from types import UnionType
 from typing import Any
 
@@ -12,7 +13,7 @@ import orjson
 _THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "thought")
 _WITH_DATA = ("text", "reasoning", "tool_call", "tool_result")
 _KINDS = ("type", "content_type", "$type", "block_type")
-_PART_MARKS = {*_KINDS, "text", "functionResponse", "function_response", "toolResult", "tool_call_result"}
+_PART_MARKS = {*_KINDS, "text", "json", "functionResponse", "function_response", "toolResult", "tool_call_result"}
 _RESULTS = ("toolresult", "calloutput", "callresponse", "functionresponse", "toolresponse", "callresult",
             "functionresult", "toolreturn", "functionresultcontent", "toolexecutioncomplete")  # fmt: skip
 _CALLS = ("tooluse", "call", "toolrequest", "toolinvocation", "dynamictool", "toolexecution", "functioncallcontent")
@@ -52,6 +53,9 @@ def plain_part(part: Mapping[str, Any]) -> Mapping[str, Any]:
         part = {**without(part, "data"), **data}
     if (field := next((name for name in _FORMS if isinstance(part.get(name), Mapping)), None)) is not None:
         return _opened(part, field)
+    if isinstance(text := first_of(object_in(document := object_in(part, "document"), "source"), ("text",)), str):
+        source = {"type": "text", "data": text}  # as Bedrock hands a document over
+        return {**without(part, "document"), **document, "type": "document", "source": source}
     if part.get("type") == "tool" and isinstance(state := part.get("state"), Mapping):  # as OpenCode writes it
         return {**part, "type": "tool_call", "state": without(state, "input", "output", "error"),
                 "input": state.get("input"), "output": state.get("output", state.get("error"))}  # fmt: skip
@@ -121,6 +125,48 @@ def text_of(content: Any) -> str:
     return orjson.dumps(content).decode()
 
 
+def joined_text(content: Any) -> Any:
+    """The text that pieces make, some of which say of which kind they are, as links and names do; else the content."""
+    if not isinstance(content, list) or {str, dict} != set(map(type, content)):
+        return content
+    texts = [piece if isinstance(piece, str) else piece.get("text") for piece in content]
+    marked = (piece for piece in content if isinstance(piece, dict))
+    runs = all(isinstance(text, str) for text in texts) and all(piece.get("type") != "text" for piece in marked)
+    return "".join(texts) if runs else content
+
+
+class _Markup(HTMLParser):
+    """Collects the words of HTML; what is a block stands on a line of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._hidden += tag in ("style", "script")
+        self.words += ["\n"] if tag in _BLOCKS else []
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in ("style", "script") and self._hidden > 0
+        self.words += ["\n"] if tag in _BLOCKS else []
+
+    def handle_data(self, data: str) -> None:
+        self.words += [] if self._hidden else [data]
+
+
+_BLOCKS = ("p", "div", "br", "li", "tr", "blockquote", "pre", "h1", "h2", "h3", "h4", "h5", "h6")
+
+
+def words_of_html(text: str) -> str:
+    """The words of a text in HTML; one that holds none stays as it is."""
+    reader = _Markup()
+    reader.feed(text)
+    reader.close()
+    lines = (" ".join(line.split()) for line in "".join(reader.words).splitlines())
+    return "\n".join(filter(None, lines)) or text
+
+
 def _held_in(part: Mapping[str, Any]) -> tuple[str, str] | None:
     """The fields under which a document or resource that a tool gave stands in a part, and its text in that."""
     holders = ((holder, name) for holder, name in _HOLDERS if isinstance(part.get(holder), Mapping))
@@ -129,6 +175,8 @@ def _held_in(part: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _text_held(part: Mapping[str, Any]) -> str | None:
     held = _held_in(part)
+    if held is None and isinstance(part.get("json"), Mapping | list):
+        return text_of(part["json"])
     return None if held is None else text_of(part[held[0]][held[1]])
 
 

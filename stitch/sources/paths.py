@@ -9,7 +9,7 @@ from pathlib import Path
 from stitch.errors import InputError
 
 SUFFIXES = (".gz", ".jsonl", ".json", ".ndjson", ".jsonlines", ".jl", ".traj", ".txt", ".log", ".csv", ".tsv", ".vtt",
-            ".srt")  # fmt: skip
+            ".srt", ".mbox", ".eml")  # fmt: skip
 """How the files of a folder end that are read."""
 _MEMORY = "journal.sqlite"
 """The file by which a folder is seen to be a memory, or the backup of one: none of its files is input."""

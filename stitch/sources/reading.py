@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import chain, islice
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import orjson
 
 from stitch.core import Rejection, SourcedStep, Step
 from stitch.errors import StepRejectedError
 from stitch.sources import limits
-from stitch.sources.limits import Lines, too_long
+from stitch.sources.limits import Lines, Unreadable, too_long
 from stitch.sources.lines import NO_JSON, OPENING, numbered_lines, parse, why_unparsable
+from stitch.sources.mail import begins_mail, is_mail, letters_in
 from stitch.sources.paths import stem_of
 from stitch.sources.recognizing import FileReading
 from stitch.sources.records import GENERIC_FORM, steps_of
@@ -29,13 +30,6 @@ _HEAD_LINES = 20
 _SAID_BYTES = 6
 _BETWEEN = " \t\r\n,"
 """What may stand between two values of a list or a file."""
-
-
-class Unreadable(NamedTuple):
-    """Input that is no record, with why."""
-
-    reason: str
-    text: bytes
 
 
 class StepReader:
@@ -225,10 +219,12 @@ def _each_value(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes
 
 def _texts(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
     """Utterances of a text or a table; the records among other lines."""
-    # Where the first line says who speaks, no line waits for another.
-    head = [first] if speaks(first[1]) else [first, *islice(lines, _HEAD_LINES)]
+    # Where the first line says who speaks, and is no header of a letter, no line waits for another.
+    head = [first] if speaks(first[1]) and not begins_mail(first[1]) else [first, *islice(lines, _HEAD_LINES)]
     rest = chain(head, lines)
-    if any(parse(raw) is not NO_JSON and raw.lstrip()[:1] in OPENING for _, raw in head):
+    if is_mail(head):
+        yield from letters_in(rest)
+    elif any(parse(raw) is not NO_JSON and raw.lstrip()[:1] in OPENING for _, raw in head):
         yield from rest
     elif (delimiter := delimiter_of(first[1].decode("utf-8", "replace"))) is not None:
         yield from rows_of(rest, delimiter=delimiter)

@@ -9,7 +9,7 @@ from typing import Any
 from stitch.core import Step
 from stitch.errors import StepRejectedError
 from stitch.sources.attachments import attachments_named_in
-from stitch.sources.fields import Row
+from stitch.sources.fields import Row, people_in
 from stitch.sources.formats import FIRST, HEAD, format_of, is_record, unpacked
 from stitch.sources.messages import make_step
 from stitch.sources.recognizing import FileReading, Format, read_safely
@@ -32,13 +32,14 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     """
     whole, record = record, unpacked(attachments_named_in(record))
     among, known = reading.recognized, _format_of(record, reading)
-    reading.recognized = True
+    reading.messages.people |= people_in(record)
     named: dict[str | None, str] = {}
     read: list[tuple[str, Row | StepRejectedError]] = []
     for trajectory, row in read_safely(known, record, reading):
         if trajectory not in named:
             named[trajectory] = reading.name(trajectory, record, whole=known.whole)
         read.append((named[trajectory], row))
+    reading.recognized = True
     rejected = any(isinstance(row, StepRejectedError) for _, row in read)
     repeated = reading.messages.repeated_taken()
     kept: dict[str, Any] = {} if rejected else _unread(whole, [*(row for _, row in read), *repeated])

@@ -99,7 +99,7 @@ def _told(span: Mapping[str, Any]) -> SpanContent:
     said = SpanContent(named, about, "span", _name_of(span), messages)
     if tool is None or not all(message.get("role") == "tool" for message in messages):
         return said
-    return said._replace(**_called(str(tool), attributes, messages))
+    return said._replace(**_called(str(tool), span, attributes, messages))
 
 
 def _messages_in(attributes: Mapping[str, Any], events: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -107,7 +107,16 @@ def _messages_in(attributes: Mapping[str, Any], events: list[Mapping[str, Any]])
     return [*messages, *filter(None, map(_message_of, events)), *_numbered_in(attributes)]
 
 
-def _called(tool: str, attributes: Mapping[str, Any], messages: list[dict[str, Any]]) -> dict[str, Any]:
+def _fault_of(span: Mapping[str, Any]) -> Any:
+    """Why a span failed: the message of its exception, or of its status."""
+    events = (_attributes_of(event) for event in first_of(span, ("events",), list) or () if isinstance(event, Mapping))
+    raised = next((said for event in events if (said := event.get("exception.message"))), None)
+    return raised or first_of(span.get("status"), ("message", "description"), str)
+
+
+def _called(
+    tool: str, span: Mapping[str, Any], attributes: Mapping[str, Any], messages: list[dict[str, Any]]
+) -> dict[str, Any]:
     """The call of a tool, and its answer: its result, the documents that it found, or the message that says it."""
     given, answer = _parsed(first_of(attributes, _TOOL_ARGUMENTS)), first_of(attributes, _TOOL_RESULTS)
     arguments = given if isinstance(given, Mapping) else {} if given is None else {"input": given}
@@ -117,6 +126,8 @@ def _called(tool: str, attributes: Mapping[str, Any], messages: list[dict[str, A
         answer = "\n\n".join(found)
     elif answer is None and messages:
         answer = text_of(messages[0].get("content"))
+    elif answer is None:
+        answer = _fault_of(span)
     call = {"name": tool, "id": attributes.get("gen_ai.tool.call.id"), "arguments": arguments}
     return {"call": call, "answer": answer}
 

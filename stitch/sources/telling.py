@@ -8,8 +8,20 @@ from typing import Any
 
 from stitch.core import Origin, ToolCall
 from stitch.sources.fields import Row, moment
-from stitch.sources.parts import document_of, has_parts, kind_of, plain_part, text_in, text_of, without, words_of
+from stitch.sources.parts import (
+    document_of,
+    first_of,
+    has_parts,
+    kind_of,
+    listed,
+    plain_part,
+    text_in,
+    text_of,
+    without,
+    words_of,
+)
 from stitch.sources.tool_calls import RESULT_IDS, ToolCalls, beyond_call, is_call
+from stitch.sources.unread import texts_in
 
 CALLED_BY_NOBODY = ("user", "system", "developer", "tool", "document")
 """Who calls no tools in words of their own; agents have names of any kind."""
@@ -19,6 +31,15 @@ _HARNESS = re.compile(
 )
 """What the program around an agent puts into messages of the user: what pages, files and commands say, not the user."""
 _UNSAID = ("refusal", "reasoning_content", "reasoning", "thinking")
+_ATTACHED = ("files", "extra", "attachments", "documents")
+_FILES = {"name", "file_name", "filename"}
+_SHOWN = ("embeds", "forwardedMessage", "forwarded", "quoted", "cards", "attachments", "files", "stickers", "poll",
+          "driveDocument", "driveImage", "driveVideo", "inlineFile")  # fmt: skip
+"""What a message without words of its own shows."""
+_MEDIA = ("media_type", "action", "photo", "file")
+"""How Telegram says what stands in place of words, with the kind or in the name of the field."""
+_FAULTS = ("errorMessage", "error_message", "errorText", "error")
+"""Where a message without words says why it has none."""
 
 
 class Telling:
@@ -151,3 +172,55 @@ def _identified(rows: list[Row], identity: Any) -> Iterator[Row]:
             number += 1
             row = {**row, "id": f"{identity}-{number}"}
         yield row if identity is None or row is not bearer else {**row, "id": identity}
+
+
+def with_files(row: Row, rows: Iterable[Row]) -> Iterator[Row]:
+    """The texts of files that are attached to a message, and its steps; one without words says what it shows."""
+    beside, told = list(_texts_beside(row)), list(rows)
+    if len(told) == 1 and not (told[0]["content"] or told[0].get("tool_calls")):
+        # It hands over files, or failed, and says nothing.
+        told = [] if beside else [{**told[0], **_told_without_words(row["metadata"])}]
+    yield from (*beside, *told)
+
+
+def _told_without_words(metadata: Mapping[str, Any]) -> Row:
+    """What a message without words tells: why it has none, what it shows, or what its other fields say."""
+    fault = first_of(metadata, _FAULTS, str | Mapping)
+    said = first_of(fault, ("message",), str) if isinstance(fault, Mapping) else fault
+    if isinstance(said, str) and said.strip():
+        return {"content": said, "metadata": {"outcome": "failure", **metadata}}
+    return {"content": _shown_in(metadata) or "\n".join(text for _, text in texts_in(metadata))}
+
+
+def _texts_beside(row: Row) -> Iterator[Row]:
+    """The texts of files that are attached to a message, taken out of its metadata: documents that come before it."""
+    for name in _ATTACHED:
+        listed = row["metadata"].get(name)
+        if not isinstance(listed, list):
+            continue
+        kept = []
+        for part in listed:
+            text = _text_of_file(part) if isinstance(part, Mapping) else None
+            if text is None:
+                kept.append(part)
+            else:
+                yield {**moment(row), "role": "document", "content": text, "origin": Origin.DOCUMENT,
+                       "metadata": without(part, "content", "extracted_content", "source", "type")}  # fmt: skip
+        row["metadata"] = {**without(row["metadata"], name), **({name: kept} if kept else {})}
+
+
+def _shown_in(metadata: Mapping[str, Any]) -> str:
+    """The texts in what a message shows; what has none is named."""
+    lines: list[str] = []
+    for name in _SHOWN:
+        for one in listed(metadata.get(name)):
+            said = [text for _, text in texts_in(one) if "://" not in text]
+            lines += said or [words_of([{"type": name.removesuffix("s"), **one}])] if isinstance(one, Mapping) else said
+    name = next((name for name in _MEDIA if isinstance(metadata.get(name), str)), "")
+    media = [f"[{name if name in _MEDIA[2:] else metadata[name]}]"] if name else []
+    return "\n".join(lines or media)
+
+
+def _text_of_file(part: Mapping[str, Any]) -> str | None:
+    said = part.get("content", part.get("extracted_content"))
+    return document_of(part) or (said if isinstance(said, str) and said.strip() and _FILES & part.keys() else None)

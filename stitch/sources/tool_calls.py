@@ -37,7 +37,8 @@ _PLAIN_KINDS = ("function_call", "tool_use", "tool_call", "tool-call")
 
 _OUTCOMES = ("failure", "success")
 _FAILING = ("error-text", "error-json")
-_FAILED = frozenset({"error", "failed", "failure", "output-error", "status_code_error", "2", *_FAILING})
+_FAILED = frozenset({"error", "failed", "failure", "output-error", "output-denied", "status_code_error", "2",
+                     *_FAILING})  # fmt: skip
 _CODES = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
 
 
@@ -50,7 +51,12 @@ def outcome_told(fields: Mapping[str, Any]) -> str | None:
         return str(fields["outcome"])
     code = next((fields[name] for name in _CODES if type(fields.get(name)) is int), None)
     flags = (fields.get("is_error") is True, fields.get("isError") is True, fields.get("success") is False)
-    marks = (*flags, bool(fields.get("error") or fields.get("errorText")), not _FAILED.isdisjoint(_states_of(fields)))
+    marks = (
+        *flags,
+        str(fields.get("level")).upper() == "ERROR",
+        bool(fields.get("error") or fields.get("errorText")),
+        not _FAILED.isdisjoint(_states_of(fields)),
+    )
     if any(marks) or code not in (None, 0, 1):
         return "failure"
     return "success" if code == 0 else None
@@ -207,7 +213,9 @@ def answer_of(call: Mapping[str, Any]) -> Any:
     if call.get("type") == "image_generation_call":
         return None
     holders = (call, call.get("function"), call.get(str(call.get("type"))))
-    return next((found for fields in holders if (found := first_of(fields, _OWN_ANSWERS)) is not None), None)
+    answer = next((found for fields in holders if (found := first_of(fields, _OWN_ANSWERS)) is not None), None)
+    refused = answer is None and object_in(call, "approval").get("approved") is False
+    return first_of(call["approval"], ("reason",), str) or "denied" if refused else answer
 
 
 def beyond_call(call: Mapping[str, Any]) -> dict[str, Any]:

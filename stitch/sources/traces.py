@@ -40,6 +40,8 @@ class SpanContent(NamedTuple):
     """What stands beside the answer."""
     identified: bool = False
     """Messages have ids by which they are known."""
+    given: int = 0
+    """How many messages at the beginning were given, and not replied."""
 
 
 class TraceReader:
@@ -52,11 +54,11 @@ class TraceReader:
         self.conversations: dict[str, str] = {}
         """The conversation that each trace is of, where one of its spans has said so."""
 
-    def rows(self, told: SpanContent) -> RowStream:
-        """The steps of a span or a run."""
+    def rows(self, told: SpanContent, *, named: bool = True) -> RowStream:
+        """The steps of a span or a run; one that tells nothing new is `named`, or passed over."""
         if told.call is None:
             said = [row for message in told.messages for row in self._once(told, message)]
-            yield from said or [{**told.about, "role": told.kind, "content": told.name}]
+            yield from said or ([{**told.about, "role": told.kind, "content": told.name}] if named else [])
             return
         shown = self.shown.setdefault(told.trace, set())
         called: Row = {**told.about, "role": "assistant", "content": "", "tool_calls": (told.call,)}
@@ -72,6 +74,8 @@ class TraceReader:
                 self._messages.repeated.append(row)
                 row = {**without(row, "tool_name"), "role": told.kind, "content": told.name}
             yield row
+        elif asked_before:
+            yield {**told.about, "role": told.kind, "content": told.name}
 
     def _once(self, told: SpanContent, message: Any) -> RowStream:
         about = told.about
@@ -139,11 +143,16 @@ _LITERAL_CHARS = 20_000
 def named_run(run: Mapping[str, Any], traces: TraceReader) -> NamedRowStream:
     """The steps of a run with their trajectory; the runs inside it follow."""
     trajectory = run.get("trace_id") or run.get("session_id")
-    for row in traces.rows(_told(run)):
-        yield None if trajectory is None else str(trajectory), row
-    for child in run.get("child_runs") or ():
-        if isinstance(child, Mapping) and "run_type" in child:
-            yield from named_run({**({"trace_id": trajectory} if trajectory else {}), **child}, traces)
+    named = None if trajectory is None else str(trajectory)
+    children = [child for child in run.get("child_runs") or () if isinstance(child, Mapping) and "run_type" in child]
+    told = _told(run)
+    given = told._replace(messages=told.messages[: told.given]) if children and told.given else told
+    yield from ((named, row) for row in traces.rows(given))
+    for child in children:
+        yield from named_run({**({"trace_id": trajectory} if trajectory else {}), **child}, traces)
+    if given is not told:  # what came of all that stands behind it
+        gave = told._replace(messages=told.messages[told.given :])
+        yield from ((named, row) for row in traces.rows(gave, named=False))
 
 
 def _told(run: Mapping[str, Any]) -> SpanContent:
@@ -160,6 +169,7 @@ def _told(run: Mapping[str, Any]) -> SpanContent:
             rest[field] = more
         # What a chain passes on is no message, but its words count once as well.
         told.messages.extend(said if said or not side else [{"role": role, "content": words_of(side)}])
+        told = told if field == "outputs" else told._replace(given=len(told.messages))
     return told
 
 
@@ -171,7 +181,7 @@ def _called(run: Mapping[str, Any], inputs: Any, outputs: Any) -> dict[str, Any]
     answer = outputs.get("output", outputs) if isinstance(outputs, Mapping) else outputs
     if isinstance(answer, Mapping) and {"tool_call_id", "content"} <= answer.keys():  # a message of a tool
         beside, answer = without(answer, "content", "type", "name"), answer["content"]
-    return {"call": call, "answer": text_of(answer or run.get("error")), "beside": beside}
+    return {"call": call, "answer": text_of(answer or run.get("error") or run.get("statusMessage")), "beside": beside}
 
 
 _KINDS = {

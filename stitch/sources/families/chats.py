@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Done, about_trajectory
+from stitch.sources.conversation import Done, about_trajectory, conversation
 from stitch.sources.fields import is_message
-from stitch.sources.parts import text_of, without
-from stitch.sources.recognizing import has
+from stitch.sources.parts import first_of, object_in, text_of, without
+from stitch.sources.recognizing import FileReading, TrajectoryRow, has
 from stitch.sources.tool_calls import arguments_of
 
 Messages = Iterator[Any]
@@ -30,7 +30,8 @@ def export_messages(record: Mapping[str, Any]) -> Messages:
         message = node.get("message")
         content = message.get("content") if isinstance(message, Mapping) else None
         if isinstance(message, Mapping) and not (
-            isinstance(content, Mapping) and not any(map(text_of, content.get("parts") or [content.get("text")]))
+            isinstance(content, Mapping)
+            and not any(map(text_of, content.get("parts") or content.get("thoughts") or [content.get("text")]))
         ):
             parent = {"parent": node["parent"]} if node.get("parent") else {}
             left = {"branch": "left"} if shown and node.get("id") not in shown else {}
@@ -115,8 +116,11 @@ def bubble_messages(record: Mapping[str, Any]) -> Messages:
 
 _CLINE_ROLES = {
     **dict.fromkeys(("task", "user_feedback", "user_feedback_diff"), "user"),
-    **dict.fromkeys(("text", "completion_result", "followup"), "assistant"),
+    **dict.fromkeys(("text", "completion_result", "followup", "reasoning", "plan_mode_respond"), "assistant"),
 }
+_CLINE_CALLS = {"command": "execute_command", "use_mcp_server": "use_mcp_server", "browser_action": "browser_action"}
+_CLINE_RESULTS = {"command_output": "execute_command", "mcp_server_response": "use_mcp_server",
+                  "browser_action_result": "browser_action"}  # fmt: skip
 
 
 def is_cline_line(record: Any) -> bool:
@@ -124,17 +128,28 @@ def is_cline_line(record: Any) -> bool:
     return has("ts", type=("say", "ask"))(record) and record["type"] in record
 
 
-def cline_messages(record: Mapping[str, Any]) -> Messages:
-    """A line that Cline or one of its kin showed: `say` or `ask` is its kind."""
-    kind = str(record.get("say") or record.get("ask"))
+def cline_line(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    """A line that Cline or one of its kin showed: `say` or `ask` is its kind; the first text is the user's task."""
+    task = not reading.recognized and record.get("say") == "text"
+    kind = "task" if task else str(record.get("say") or record.get("ask"))
+    for row in conversation([_cline_message(record, kind)], reading.messages):
+        yield None, row
+
+
+def _cline_message(record: Mapping[str, Any], kind: str) -> Any:
     rest, at = without(record, "ts", "text"), record.get("ts")
     said = text_of(record.get("text")) or kind.replace("_", " ")
-    used = arguments_of(said) if kind == "tool" else {}
-    if isinstance(used.get("tool"), str):
-        call = {"name": used["tool"], "arguments": without(used, "tool")}
-        yield {**rest, "timestamp": at, "role": "assistant", "tool_calls": [call]}
-    else:
-        yield Done({"role": _CLINE_ROLES.get(kind, kind), "content": said, "timestamp": at, "metadata": rest})
+    given = arguments_of(said) if kind in ("tool", "followup", *_CLINE_CALLS) else {}
+    if isinstance(given.get("tool"), str) or kind in _CLINE_CALLS:
+        name, arguments = given.get("tool") or given.get("toolName") or _CLINE_CALLS[kind], without(given, "tool")
+        arguments = {"command": said} if kind == "command" else arguments
+        return {**rest, "timestamp": at, "role": "assistant", "tool_calls": [{"name": name, "arguments": arguments}]}
+    if isinstance(given.get("question"), str):
+        said, rest = given["question"], {**rest, **without(given, "question")}
+    row = {"role": _CLINE_ROLES.get(kind, kind), "content": said, "timestamp": at, "metadata": rest}
+    if kind in _CLINE_RESULTS:
+        row |= {"role": "tool", "tool_name": _CLINE_RESULTS[kind]}
+    return Done(row)
 
 
 def editor_messages(record: Mapping[str, Any]) -> Messages:
@@ -150,13 +165,17 @@ def editor_messages(record: Mapping[str, Any]) -> Messages:
         yield {**rest, "role": "user", "content": asked, **at}
         parts = (part for part in request.get("response") or () if isinstance(part, Mapping))
         yield from ({"role": "assistant", **_shown(part), **at} for part in parts)
+        fault = first_of(object_in(request, "result").get("errorDetails"), ("message",), str)
+        if fault is not None:
+            yield {"role": "assistant", "content": "", "error": fault, **at}
 
 
 def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
     """A part of an answer: what is said, or the call of a tool, with what the terminal or the tool gave."""
     if isinstance(name := part.get("toolId"), str):
         came = _came_of(part)
-        call = {"name": name, "id": part.get("toolCallId"), **({"output": came} if came else {})}
+        call = {"name": name, "id": part.get("toolCallId"), **({"output": came} if came else {}),
+                "arguments": first_of(part.get("resultDetails"), ("input",), str | Mapping)}  # fmt: skip
         return {"tool_calls": [call], "shown": without(part, "toolId", "toolCallId")}
     value = part.get("value", part.get("content"))
     said = value.get("value") if isinstance(value, Mapping) else value

@@ -103,7 +103,8 @@ def typed_parts(record: Mapping[str, Any]) -> Messages:
         kind = str(part.get("part_kind")) if isinstance(part, Mapping) else ""
         inner = without(part, "part_kind") if kind else part
         if kind in _PART_ROLES:
-            yield {**rest, **inner, "role": _PART_ROLES[kind]}
+            told = {"outcome": "failure"} if kind == "retry-prompt" and "tool_name" in inner else {}
+            yield {**rest, **inner, "role": _PART_ROLES[kind], **told}
         else:
             said.append({**inner, "type": {"tool-call": "tool_call"}.get(kind, kind)} if kind else part)
     if said:
