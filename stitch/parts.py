@@ -125,7 +125,7 @@ def language_model_of(
         SettingsError: They name none, or two, or one that is not on this machine while the network is off.
     """
     from stitch.lm import LanguageModel, Limits
-    from stitch.lm.endpoints import chosen_lm
+    from stitch.lm.endpoints import configured_lm
 
     bounds = ("timeout_s", "retries", "concurrency", "budget_tokens", "budget_usd")
     limits = Limits(**{name: getattr(settings, f"model_{name}") for name in bounds})
@@ -135,13 +135,18 @@ def language_model_of(
             "base_url and model_key are of no use beside lm",
             hint="give them to the model: lm=dspy.LM(..., api_base=...)",
         )
-    if (lm := chosen_lm(settings.lm, named=settings.model, cache=settings.lm_cache)) is not None:
-        return LanguageModel(lm, cache=settings.lm_cache, offline=settings.offline, **given)
-    if settings.model is None:
+    if settings.model is not None and (settings.lm is not None or settings.lm_cache):
+        other, why = ("lm", "") if settings.lm is not None else ("lm_cache", ": it is of use with lm=dspy.LM(...)")
         raise SettingsError(
-            "no model is named",
-            hint="name one with --model, give lm=dspy.LM(...), or call dspy.configure(lm=...) first",
+            f"the model {settings.model!r} is named, and {other} is given", hint=f"leave one of the two out{why}"
         )
+    if settings.model is None:
+        if (lm := settings.lm or configured_lm()) is None:
+            raise SettingsError(
+                "no model is named",
+                hint="name one with --model, give lm=dspy.LM(...), or call dspy.configure(lm=...) first",
+            )
+        return LanguageModel(lm, cache=settings.lm_cache, offline=settings.offline, **given)
     key = settings.model_key.get_secret_value() if settings.model_key else None
     given |= {"offline": settings.offline, "completion": completion}
     return LanguageModel(settings.model, base_url=settings.base_url, api_key=key, **given)

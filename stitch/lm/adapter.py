@@ -137,12 +137,7 @@ def response_format(signature: Any) -> dict[str, Any]:
 
 def compact(value: Any) -> str:
     """A value as JSON without a space too many; a text as it is, and of objects nothing that is empty."""
-    return value if isinstance(value, str) else json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return _plain(value.model_dump(mode="json", exclude_defaults=True))
-    if isinstance(value, dict):
-        return {name: _plain(own) for name, own in value.items()}
-    return [_plain(own) for own in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, str):
+        return value
+    plain = TypeAdapter(Any).dump_python(value, mode="json", exclude_defaults=True)
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import orjson
 
 from stitch.errors import ModelError, ReplyError
-from stitch.lm.forms import server_words
-from stitch.lm.replies import digest_of, encode_reply, prompt_of, text_of
+from stitch.lm.endpoints import server_words
+from stitch.lm.replies import digest_of, encode_reply, text_of
 
 if TYPE_CHECKING:
     from dspy import lm15
@@ -33,17 +33,14 @@ class BatchRequest(NamedTuple):
 
     Attributes:
         id: Names it in the reply.
-        schema: Of the reply, as JSON schema.
+        body: As OpenAI's chat completions take it.
         trajectory: Of the window of steps that is to be labeled, if it is about one.
         steps: Their ids.
     """
 
     id: str
     model: str
-    system: str
-    user: str
-    schema: Mapping[str, Any]
-    sampling: Mapping[str, Any] = {}
+    body: Mapping[str, Any]
     trajectory: str = ""
     steps: tuple[str, ...] = ()
 
@@ -67,28 +64,22 @@ class DeferredCompletion:
         Raises:
             AwaitedError: Always.
         """
-        config = request.config
-        schema = dict(config.response_format or {}).get("schema", {})
-        sampling = {"temperature": config.temperature, "top_p": config.top_p, "seed": config.seed,
-                    "reasoning_effort": config.reasoning and config.reasoning.effort}  # fmt: skip
-        told = {key: value for key, value in sampling.items() if value is not None}
-        self._take(BatchRequest(digest_of(request).hex(), request.model, *prompt_of(request), schema, told))
+        from dspy.clients.lm15_boundary import request_kwargs
+
+        self._take(BatchRequest(digest_of(request).hex(), request.model, request_kwargs(request, "chat")))
         raise AwaitedError(f"a reply of {request.model!r} is awaited from elsewhere")
 
 
 def write_request(request: BatchRequest, *, form: BatchFormat = "neutral") -> bytes:
     """One line, without its end."""
-    told = {
-        "model": request.model,
-        "messages": [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}],
-    }
-    if form == "neutral":
-        about = {"trajectory": request.trajectory, "steps": request.steps} if request.steps else {}
-        return orjson.dumps({"id": request.id, **told, **about, "schema": request.schema, **request.sampling})
-    schema = {"name": "labels", "schema": request.schema, "strict": True}
-    asked = {"response_format": {"type": "json_schema", "json_schema": schema}, **request.sampling}
-    body = {**told, **asked, "model": request.model.removeprefix("openai/")}
-    return orjson.dumps({"custom_id": request.id, "method": "POST", "url": "/v1/chat/completions", "body": body})
+    body = dict(request.body)
+    if form == "openai":
+        body["model"] = request.model.removeprefix("openai/")
+        return orjson.dumps({"custom_id": request.id, "method": "POST", "url": "/v1/chat/completions", "body": body})
+    asked = body.pop("response_format", None) or {}
+    about = {"trajectory": request.trajectory, "steps": request.steps} if request.steps else {}
+    schema = asked.get("json_schema", {}).get("schema", {})
+    return orjson.dumps({"id": request.id, "model": request.model, **body, **about, "schema": schema})
 
 
 def read_reply(line: bytes) -> BatchReply:
@@ -99,6 +90,8 @@ def read_reply(line: bytes) -> BatchReply:
     Raises:
         ReplyError: The line holds no reply; the message says why.
     """
+    from dspy import lm15
+
     try:
         said = orjson.loads(line.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:
@@ -109,8 +102,6 @@ def read_reply(line: bytes) -> BatchReply:
     body = _openai_body(said) if "custom_id" in said else _neutral_body(said)
     if not isinstance(name, str):
         raise ReplyError("it has no 'id'")
-    from dspy import lm15
-
     try:
         read = lm15.response_from_openai_chat(body, model="m")
         ended = body["choices"][0].get("finish_reason")
@@ -124,10 +115,8 @@ def read_reply(line: bytes) -> BatchReply:
 def _neutral_body(said: dict[str, Any]) -> dict[str, Any]:
     """What a server would have answered."""
     reply, usage = said.get("reply"), said.get("usage")
-    if "messages" in said:
-        raise ReplyError("it is a request: its reply is missing")
     if not isinstance(reply, (dict, str)):
-        raise ReplyError("it has no 'reply'")
+        raise ReplyError("it is a request: its reply is missing" if "messages" in said else "it has no 'reply'")
     text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
     if isinstance(usage, dict):
         usage = {"prompt_tokens": usage.get("prompt_tokens"), "completion_tokens": usage.get("reply_tokens")}

@@ -1,26 +1,42 @@
-"""Ways to a model: DSPy's own client for a `dspy.LM`, and bodies as servers send them; models of other kinds."""
+"""Models as they answer: a `dspy.BaseLM` behind one call, the form of a request that it takes, bodies as servers send
+them, and in words why a reply is of no use.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
 
-from stitch.errors import SettingsError
-from stitch.lm.forms import FORMS
+from stitch.errors import ModelError, ModelUnavailableError, ReplyError, StitchError
 from stitch.lm.replies import reply_of
+from stitch.text.secrets import redact_text
 
 if TYPE_CHECKING:
     from dspy import lm15
 
-_OF_REQUESTS = frozenset((
+OF_REQUESTS = frozenset((
     "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed", "frequency_penalty",
     "presence_penalty", "reasoning_effort", "service_tier", "store", "user", "prompt_cache",
 ))  # fmt: skip
 """Settings of a `dspy.LM` that a request has fields for."""
-_LEFT_OUT = frozenset(("n", "num_generations", "rollout_id", "response_format"))
+_LEFT_OUT = frozenset(("n", "num_generations", "rollout_id", "response_format", "extra_body"))
 """Each request has one reply, in the form that is asked for here."""
+_FORMS = ("json_schema", "json_object", "none")
+"""What `response_format` a model takes, the best first."""
+_ABOUT_FORM = re.compile(
+    r"response.?format|schema|grammar|json.?(?:mode|object)|structured|guided|^HTTP 4", re.IGNORECASE
+)
+"""What refusals of a form speak of; some servers say nothing at all."""
+_TOO_LONG = re.compile(
+    r"context.{0,10}(?:length|window|size)|maximum.{0,20}tokens|prompt is too long|too many tokens", re.IGNORECASE
+)
+_MOST_SAID, _MOST_TOLD = 2_000, 200
 
 
 class Completion(Protocol):
@@ -29,51 +45,44 @@ class Completion(Protocol):
     def complete(self, request: lm15.Request) -> lm15.Response: ...  # noqa: D102
 
 
-def lm_of(model: Any, *, base_url: str | None, api_key: str | None) -> Any:
+def is_on_this_machine(model: Any, *, base_url: str | None) -> bool:
+    """Whether what answers for a model, named or given, runs here."""
+    given = None if isinstance(model, str) else model.kwargs.get("api_base") or model.kwargs.get("base_url")
+    name = model if isinstance(model, str) else model.model
+    host = urlsplit(base_url or given or _server_in_environment(name)).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def lm_of(model: Any, *, base_url: str | None, api_key: str | None, completion: Completion | None) -> Any:
     """A model as DSPy has it, named or given; a server of one's own gets no key of the environment."""
     import dspy
 
     if not isinstance(model, str):
         return model
-    if base_url is None:
-        return dspy.LM(model, engine="lm15", **({"api_key": api_key} if api_key else {}))
-    name = f"openai/{model.removeprefix('openai/')}"
-    return dspy.LM(name, engine="lm15", api_base=base_url.rstrip("/"), api_key=api_key or "none")
+    if completion is not None:
+        return dspy.LM(model, engine=completion)
+    if base_url is not None:
+        model, api_key = f"openai/{model.removeprefix('openai/')}", api_key or "none"
+    given = {"api_key": api_key} if api_key else {}
+    if server := base_url or _server_in_environment(model):
+        return dspy.LM(model, engine="lm15", api_base=server.rstrip("/"), **given)
+    return dspy.LM(model, engine="auto" if "/" in model else "lm15", **given)
 
 
-def lm_like(lm: Any, **engines: Any) -> Any:
-    """A `dspy.LM` with the settings and callbacks of a model, that asks other engines, and tries once."""
+def _server_in_environment(model: str) -> str:
+    """The address that OpenAI's own client would ask; DSPy knows the variables of other providers."""
+    names = ("OPENAI_BASE_URL", "OPENAI_API_BASE") if model.startswith("openai/") else ()
+    return next(filter(None, map(os.environ.get, names)), "")
+
+
+def configured_lm() -> Any:
+    """The model that DSPy is configured with; None if there is none."""
     import dspy
 
-    if _is_plain(lm):
-        return lm.copy(num_retries=0, **engines, **dict.fromkeys(lm.kwargs.keys() - _OF_REQUESTS))
-    return dspy.LM(f"stitch/{lm.model}", callbacks=lm.callbacks, num_retries=0, **engines)
-
-
-def _is_plain(lm: Any) -> bool:
-    """Whether DSPy's own client answers for a model, and not a `forward` or a `__call__` of its own."""
-    import dspy
-
-    kind = type(lm)
-    return isinstance(lm, dspy.LM) and (kind.__call__, kind.forward) == (dspy.LM.__call__, dspy.LM.forward)
-
-
-def chosen_lm(given: Any, *, named: str | None, cache: bool) -> Any:
-    """The model of DSPy that is asked: the one given, or where no other is named, the one that DSPy is configured with.
-
-    Raises:
-        SettingsError: It is given beside the name of another, or its cache is to be used where there is none.
-    """
-    if named is None:
-        import dspy
-
-        return dspy.settings.lm if given is None else given  # noqa: TID251 - read, where a setting says `model`
-    if given is not None or cache:
-        other, why = ("lm_cache", ": lm_cache is of use with lm=dspy.LM(...)") if given is None else ("lm", "")
-        raise SettingsError(
-            f"the model {named!r} is named, and {other} is given", hint=f"leave one of the two out{why}"
-        )
-    return None
+    return dspy.settings.lm  # noqa: TID251 - read, where a setting says `model`
 
 
 def cache_folder() -> str:
@@ -86,32 +95,59 @@ def cache_folder() -> str:
 class Endpoint:
     """A `dspy.BaseLM` as what answers, one try a request: its keys, addresses and settings hold.
 
+    A form of request that it refuses is fallen back from, and not tried again.
+
     Args:
         lm: The model.
         timeout_s: How long to wait, if `lm` does not say.
     """
 
     def __init__(self, lm: Any, *, timeout_s: float) -> None:
-        self._lm, self._timeout_s = lm, timeout_s
-        self.form = 0 if _is_plain(lm) or "response_format" in lm.supported_params else len(FORMS) - 1
-        """Which of the forms of a request it takes, before it has refused any."""
-        self._engine: Any = None
-        self._http: Any = None
-        self._further: dict[str, Any] = {}
-        """Settings that a request has no field for: they go into its body as they are."""
+        self._lm, self._further, self._http = lm, dict[str, Any](), None
+        self._form = 0
+        if not _is_plain(lm):
+            self._engine: Any = _Legacy(lm)
+            self._form = 0 if "response_format" in lm.supported_params else len(_FORMS) - 1
+            return
+        from dspy.clients.backend_selection import CLIENT_KEYS
+        from dspy.clients.engines.lm15_engine import LM15Engine
+        from dspy.clients.execution import _select_engine, prepare
+
+        settings = {name: value for name, value in lm.kwargs.items() if value is not None}
+        own = settings.keys() - OF_REQUESTS - CLIENT_KEYS - _LEFT_OUT
+        self._further = {**settings.get("extra_body", {}), **{name: settings[name] for name in own}}
+        if not isinstance(lm.engine, str):
+            self._engine = lm.engine
+            return
+        bare = lm.copy(**dict.fromkeys(lm.kwargs.keys() - CLIENT_KEYS), timeout=settings.get("timeout", timeout_s))
+        self._engine = _select_engine(bare, prepare(bare, "?", None, {}), False)[0]
+        if isinstance(self._engine, LM15Engine):
+            config = self._engine.config
+            self._http = _http(**config.transport_kwargs())
+            self._engine = LM15Engine(replace(config, timeouts=None, transport=self._http), model_type=lm.model_type)
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """As `Completion.complete`."""
+        from dspy import lm15
+
+        further = {**self._further, **(request.config.extensions or {})} or None
+        request = replace(request, model=self._lm.model, config=replace(request.config, extensions=further))
+        while True:
+            form = self._form
+            try:
+                return self._tried(_in_form(request, _FORMS[form]))
+            except lm15.LM15Error as error:
+                if request.config.response_format is None or form == len(_FORMS) - 1 or not _refuses_form(error):
+                    raise
+                self._form = max(self._form, form + 1)
+
+    def _tried(self, request: lm15.Request) -> lm15.Response:
         import dspy
         from dspy import lm15
 
         try:
-            if self._engine is None:
-                self._engine = self._opened() if _is_plain(self._lm) else _Legacy(self._lm)
-            further = {**self._further, **(request.config.extensions or {})} or None
-            asked = replace(request, model=self._lm.model, config=replace(request.config, extensions=further))
-            answered: lm15.Response = self._engine.complete(asked)
-        except lm15.LM15Error:
+            answered: lm15.Response = self._engine.complete(request)
+        except (lm15.LM15Error, StitchError):
             raise
         except dspy.ContextWindowExceededError as error:
             raise lm15.ContextLengthError(str(error)) from error
@@ -125,25 +161,13 @@ class Endpoint:
         if self._http is not None:
             self._http.close()
 
-    def _opened(self) -> Any:
-        """The engine of a `dspy.LM`; DSPy's own speaks HTTP that takes bodies as servers send them."""
-        from dspy.clients.backend_selection import CLIENT_KEYS
-        from dspy.clients.engines.lm15_engine import LM15Engine
-        from dspy.clients.execution import _select_engine, prepare
 
-        lm, settings = self._lm, {name: value for name, value in self._lm.kwargs.items() if value is not None}
-        own = settings.keys() - _OF_REQUESTS - CLIENT_KEYS - _LEFT_OUT - {"extra_body"}
-        self._further = {**settings.get("extra_body", {}), **{name: settings[name] for name in own}}
-        if not isinstance(lm.engine, str):
-            return lm.engine
-        bare = lm.copy(
-            **dict.fromkeys(lm.kwargs.keys() - CLIENT_KEYS), timeout=settings.get("timeout", self._timeout_s)
-        )
-        engine = _select_engine(bare, prepare(bare, "?", None, {}), False)[0]
-        if isinstance(engine, LM15Engine):
-            self._http = _http(**engine.config.transport_kwargs())
-            engine = LM15Engine(replace(engine.config, timeouts=None, transport=self._http), model_type=lm.model_type)
-        return engine
+def _is_plain(lm: Any) -> bool:
+    """Whether DSPy's own client answers for a model, and not a `forward` or a `__call__` of its own."""
+    import dspy
+
+    kind = type(lm)
+    return isinstance(lm, dspy.LM) and (kind.__call__, kind.forward) == (dspy.LM.__call__, dspy.LM.forward)
 
 
 class _Legacy:
@@ -159,7 +183,8 @@ class _Legacy:
         from dspy import lm15
         from dspy.clients.lm15_boundary import request_kwargs
 
-        raw = json.loads(json.dumps(self._call(**request_kwargs(request, "chat")), default=_plain))
+        said = self._call(**request_kwargs(request, "chat"))
+        raw = json.loads(json.dumps(said, default=lambda value: getattr(value, "__dict__", str(value))))
         choices = raw.get("choices") or [] if isinstance(raw, dict) else raw or []
         if any("message" in choice for choice in choices):
             return lm15.response_from_openai_chat(raw, model=request.model)
@@ -168,8 +193,26 @@ class _Legacy:
         return reply_of(text or "", model=request.model)
 
 
-def _plain(value: Any) -> Any:
-    return getattr(value, "__dict__", str(value))
+def _in_form(request: lm15.Request, form: str) -> lm15.Request:
+    """A request whose schema stands where the model takes it: in `response_format`, or else in its prompt."""
+    asked = request.config.response_format
+    if asked is None or form == "json_schema":
+        return request
+    wanted = {"type": "json_object"} if form == "json_object" else None
+    told = request.system or ""
+    if (schema := dict(asked).get("schema")) and isinstance(told, str):
+        told = f"{told}\n\nThe JSON schema of the reply: {json.dumps(schema, separators=(',', ':'))}"
+    return replace(request, system=told or None, config=replace(request.config, response_format=wanted))
+
+
+def _refuses_form(error: lm15.LM15Error) -> bool:
+    """Whether a server refuses what form it is asked for, and not the request."""
+    from dspy import lm15
+
+    of_request = isinstance(error, (lm15.InvalidRequestError, lm15.UnsupportedFeatureError))
+    if not of_request or isinstance(error, lm15.ContextLengthError) or error.status not in (None, 400, 422):
+        return False
+    return not error.message.strip() or bool(_ABOUT_FORM.search(str(error)))
 
 
 def _http(**limits: Any) -> Any:
@@ -217,3 +260,58 @@ def _joined(pieces: Sequence[str]) -> bytes:
                 if name != "role" and isinstance(said, str):
                     message[name] = message.get(name, "") + said
     return json.dumps({**whole, "choices": [{"index": 0, "message": message, "finish_reason": ended}]}).encode()
+
+
+def trouble_of(response: lm15.Response, text: str) -> str:
+    """Why a reply that says `text` cannot be used, after its subject; empty if it is whole."""
+    from dspy import lm15
+
+    if response.finish_reason in ("stop", "tool_call") and text.strip():
+        return ""
+    parts = response.message.parts
+    if refused := " ".join(part.text for part in parts if isinstance(part, lm15.RefusalPart)):
+        return f"is a refusal: {server_words(' '.join(refused.split()))}"
+    ends = {
+        "content_filter": "was taken away by the provider's content filter",
+        "length": f"was cut after {len(text)} characters",
+        "error": "ended with an error",
+    }
+    if response.finish_reason in ends:
+        return ends[response.finish_reason]
+    if any(isinstance(part, lm15.ThinkingPart) for part in parts):
+        return "is empty: it thought, and did not answer"
+    return "is empty" if (response.provider_data or {"choices": True}).get("choices", True) else "has no choices"
+
+
+def as_model_error(error: lm15.LM15Error, *, name: str) -> ModelError:
+    """An error of DSPy's client as one of ours, in the words of the server."""
+    from dspy import lm15
+
+    reason, hint = first_line(error), "see that its server runs and knows the model; --base-url names another server"
+    does = "does not answer"
+    if isinstance(error, lm15.UnknownModelError):
+        return ModelUnavailableError(
+            f"no provider is known for model {name!r}",
+            hint="name it as openai/NAME, anthropic/NAME, ollama_chat/NAME, or give its server with --base-url",
+        )
+    if isinstance(error, lm15.InvalidRequestError):
+        if isinstance(error, lm15.ContextLengthError) or _TOO_LONG.search(reason):
+            return ReplyError(f"the prompt is too long for model {name!r}: {reason}")
+        if error.provider_code == "content_filter":
+            return ReplyError(f"a content filter keeps the prompt from model {name!r}: {reason}")
+    if isinstance(error, (lm15.AuthError, lm15.NotConfiguredError)):
+        does, hint = "refuses", "set STITCH_MODEL_KEY"
+    return ModelUnavailableError(f"model {name!r} {does}: {reason}", hint=hint)
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line: a server's own words without secrets, and its status."""
+    said = getattr(error, "message", "") or str(error)
+    told = server_words(next(iter(said.strip().splitlines()), type(error).__name__))
+    status = getattr(error, "status", None)
+    return told if status is None or str(status) in told else f"{told} (HTTP {status})"
+
+
+def server_words(words: str) -> str:
+    """Words of a server, some of which say which key they refuse, as they may be shown and kept."""
+    return redact_text(words[:_MOST_SAID])[0][:_MOST_TOLD]

@@ -5,12 +5,10 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from stitch.errors import BudgetSpentError, CallInterruptedError
 from stitch.lm.ledger import Price, Totals
@@ -70,10 +68,9 @@ class Calls:
     def __init__(self, name: str, *, most: int) -> None:
         self._name, self._free = name, most
         self._waiting: list[tuple[int, int]] = []
-        self._under_way: set[Future[Any]] = set()
         self._tickets = itertools.count()
         self._changed = threading.Condition()
-        self._given_up = threading.Event()
+        self._given_up = False
 
     def run(self, call: Callable[[], T], *, position: int | None = None) -> T:
         """Return or raise what a call returns or raises, once it is its turn.
@@ -82,52 +79,49 @@ class Calls:
             CallInterruptedError: `interrupt` was called before it was over.
         """
         reply: Future[T] = Future()
+
+        def settle() -> None:
+            try:
+                reply.set_result(call())
+            except BaseException as error:  # noqa: BLE001 - whoever waits raises it
+                reply.set_exception(error)
+            with self._changed:
+                self._changed.notify_all()
+
         # What is bound to the caller, such as where replies are kept, is bound there.
-        bound = partial(copy_context().run, call)
+        thread = threading.Thread(target=copy_context().run, args=(settle,), name="stitch-model-call", daemon=True)
         turn = (-1 if position is None else position, next(self._tickets))
         with self._changed:
             self._waiting.append(turn)
             try:
-                self._changed.wait_for(lambda: self._given_up.is_set() or (self._free and turn == min(self._waiting)))
+                self._wait(lambda: self._free > 0 and turn == min(self._waiting) and not self._given_up)
             finally:
                 self._waiting.remove(turn)
                 self._changed.notify_all()
-            self.pause(0)
             self._free -= 1
-            self._under_way.add(reply)
-        try:
-            threading.Thread(target=_settle, args=(reply, bound), name="stitch-model-call", daemon=True).start()
-            return reply.result()
-        finally:
-            with self._changed:
+            try:
+                thread.start()
+                self._wait(reply.done)
+            finally:
                 self._free += 1
-                self._under_way.discard(reply)
                 self._changed.notify_all()
+        return reply.result()
 
     def pause(self, seconds: float) -> None:
         """Wait so long, or until an interruption, which is raised."""
-        if self._given_up.wait(seconds):
-            raise CallInterruptedError(
-                f"the call of model {self._name!r} was given up",
-                hint="opening the memory again goes on with its labels",
-            )
+        with self._changed:
+            self._wait(lambda: False, seconds)
 
     def interrupt(self) -> None:
         """Give up all calls, and let no more begin."""
         with self._changed:
-            self._given_up.set()
-            for reply in self._under_way:
-                _settle(reply, partial(self.pause, 0))
+            self._given_up = True
             self._changed.notify_all()
 
-
-def _settle(reply: Future[T], call: Callable[[], T]) -> None:
-    """Give to whoever waits what a call returns or raises, unless the wait is over."""
-    try:
-        result = call()
-    except BaseException as error:  # noqa: BLE001 - whoever waits raises it
-        with suppress(InvalidStateError):
-            reply.set_exception(error)
-    else:
-        with suppress(InvalidStateError):
-            reply.set_result(result)
+    def _wait(self, until: Callable[[], bool], seconds: float | None = None) -> None:
+        self._changed.wait_for(lambda: self._given_up or until(), seconds)
+        if self._given_up and not until():
+            raise CallInterruptedError(
+                f"the call of model {self._name!r} was given up",
+                hint="opening the memory again goes on with its labels",
+            )

@@ -14,10 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
-from ipaddress import ip_address
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from stitch.errors import (
     BudgetSpentError,
@@ -28,8 +26,16 @@ from stitch.errors import (
     SettingsError,
     StitchError,
 )
-from stitch.lm.endpoints import Completion, Endpoint, lm_like, lm_of
-from stitch.lm.forms import FORMS, as_model_error, ended_well, first_line, in_form, refuses_form, trouble_of
+from stitch.lm.endpoints import (
+    OF_REQUESTS,
+    Completion,
+    Endpoint,
+    as_model_error,
+    first_line,
+    is_on_this_machine,
+    lm_of,
+    trouble_of,
+)
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, bound, charged_key, charged_tenant, current_purpose
 from stitch.lm.limits import Calls, Limits
 from stitch.lm.reading import json_in
@@ -51,14 +57,15 @@ class LanguageModel:
     Args:
         model: A `dspy.BaseLM`; or a name with its provider, such as `openai/gpt-5-mini`, `anthropic/...`,
             `ollama_chat/...`; with `base_url` the name that the server knows, `openai/` before it is dropped.
-        base_url: Of a server that speaks OpenAI's chat completions, such as `http://localhost:8000/v1`.
+        base_url: Of a server that speaks OpenAI's chat completions, such as `http://localhost:8000/v1`; the
+            environment variables of the provider count where it is None, such as `OPENAI_BASE_URL`.
         api_key: Of the provider; its own environment variable is read if None. A server of one's own needs none.
         cache: Whether DSPy's response cache is used, which keeps prompts outside of the memory.
         limits: How far it may go.
         price: What it costs; costs are not counted if None.
         offline: Refuse to leave this machine.
         ledger: Where calls are counted.
-        completion: Answers in the place of a provider.
+        completion: Answers in the place of the provider of a name.
         pause: Waits between two tries; an interruption ends the default one.
         sampling: Fills in what the settings of a request leave to the provider.
     """
@@ -86,16 +93,14 @@ class LanguageModel:
             raise SettingsError(
                 f"a budget in dollars needs the price of {self.name!r}", hint="set price_prompt, price_reply"
             )
-        url = base_url if named else model.kwargs.get("api_base") or model.kwargs.get("base_url")
-        if offline and completion is None and not _is_on_this_machine(url):
+        if offline and completion is None and not is_on_this_machine(model, base_url=base_url):
             raise (ModelUnavailableError if named else SettingsError)(
                 f"model {self.name!r} is on the network, and the network is off",
                 hint="name a server on this machine, with --base-url or as api_base of lm, or set offline: false",
             )
-        self._given, self._cache = partial(lm_of, model, base_url=base_url, api_key=api_key), cache
-        self._completion = completion
-        self._form = 0
-        """Which of `FORMS` the model takes, as far as it has said."""
+        self._made = partial(lm_of, model, base_url=base_url, api_key=api_key, completion=completion)
+        self._cache = cache
+        self._endpoint: Endpoint | None = None
         self._calls = Calls(self.name, most=self.limits.concurrency)
         self._pause = pause or self._calls.pause
         self._lock = threading.Lock()
@@ -172,15 +177,13 @@ class LanguageModel:
         """
         from dspy import context
 
-        binding = {**self._binding, "trace": [], "max_trace_size": 10_000}
         self._held, self._failure = True, None
         try:
-            with bound(current_purpose, purpose), context(**binding):
-                yield binding["lm"]
+            with bound(current_purpose, purpose), context(**{**self._binding, "trace": [], "max_trace_size": 10_000}):
+                yield self._binding["lm"]
         except Exception:
-            if self._failure is not None:
-                raise self._failure from None
-            raise
+            if self._failure is None:
+                raise
         finally:
             self._held = False
         if self._failure is not None:
@@ -196,18 +199,20 @@ class LanguageModel:
 
     def close(self) -> None:
         """Let go of connections; closing twice is harmless."""
-        close = getattr(self._completion, "close", None)
-        if close is not None:
-            close()
+        if self._endpoint is not None:
+            self._endpoint.close()
 
     @cached_property
     def _lm(self) -> Any:
         """The model that is asked, as DSPy has it."""
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # else DSPy may fetch a list of prices
-        return self._given()
+        return self._made()
 
     @cached_property
     def _binding(self) -> dict[str, Any]:
+        """What DSPy is to use: a model with the settings and callbacks of ours that asks here, and keeps nothing."""
+        import dspy
+
         from stitch.lm.adapter import ReplyAdapter
 
         async def answer_async(request: lm15.Request) -> lm15.Response:
@@ -215,11 +220,15 @@ class LanguageModel:
 
         takes = {"supported_params": frozenset({"response_format"}), "supports_response_schema": True}
         engine, async_engine = (SimpleNamespace(complete=own, **takes) for own in (self._answer, answer_async))
-        lm = lm_like(self._lm, cache=self._cache, engine=engine, async_engine=async_engine)
+        served = {"engine": engine, "async_engine": async_engine, "cache": self._cache, "num_retries": 0}
+        lm = dspy.LM(f"stitch/{self.name}", callbacks=self._lm.callbacks, **served)
+        lm.kwargs |= {name: value for name, value in self._lm.kwargs.items() if name in OF_REQUESTS}
         return {"lm": lm, "adapter": ReplyAdapter(), "disable_history": True, "trace": None, "max_trace_size": 0}
 
     def _answer(self, request: lm15.Request) -> lm15.Response:
         """The reply to a request of DSPy, if it is whole; counted, and not asked for again where it is kept."""
+        from dspy import lm15
+
         if self._held and self._failure is not None:
             raise self._failure
         prompt_tokens = chars_of(request) // CHARS_PER_TOKEN
@@ -238,48 +247,34 @@ class LanguageModel:
             if keeper is not None:
                 keeper.keep(digest, encode_reply(response))
         text, usage = text_of(response), response.usage
-        whole = ended_well(response) and bool(text.strip())
+        trouble = trouble_of(response, text)
         asked = prompt_tokens if usage.input_tokens is None else usage.input_tokens
         replied = len(text) // CHARS_PER_TOKEN if usage.output_tokens is None else usage.output_tokens
-        book(self.charge(current_purpose.get(), prompt_tokens=asked, reply_tokens=replied, used=whole))
-        if not whole:
-            raise CutReplyError(f"the reply of {self.name!r} {trouble_of(response, text)}", said=text)
-        from dspy import lm15
-
+        book(self.charge(current_purpose.get(), prompt_tokens=asked, reply_tokens=replied, used=not trouble))
+        if trouble:
+            raise CutReplyError(f"the reply of {self.name!r} {trouble}", said=text)
         return replace(response, message=lm15.Message.assistant([lm15.TextPart(text)]))
 
     def _asked_for(self, request: lm15.Request, prompt_tokens: int) -> lm15.Response:
-        """The reply to a request, in the best form that the model takes, after as many tries as it may take."""
+        """The reply to a request, after as many tries as it may take; a failure that is not its own is kept in mind."""
         from dspy import lm15
 
-        tries, form = 0, len(FORMS) - 1
+        tries = 0
         while True:
             try:
                 self.limits.check(self.ledger.total(), prompt_tokens=prompt_tokens, price=self.price)
                 with self._lock:
-                    self._completion = self._completion or Endpoint(self._lm, timeout_s=self.limits.timeout_s)
-                form = max(self._form, getattr(self._completion, "form", 0))
-                asked = partial(self._completion.complete, in_form(request, FORMS[form]))
+                    self._endpoint = self._endpoint or Endpoint(self._lm, timeout_s=self.limits.timeout_s)
+                asked = partial(self._endpoint.complete, request)
                 return self._calls.run(asked, position=current_purpose.get().position)
-            except BudgetSpentError as error:
-                self._failure = error
-                raise
             except lm15.LM15Error as error:
-                if request.config.response_format and form < len(FORMS) - 1 and refuses_form(error):
-                    self._form = max(self._form, form + 1)
-                elif isinstance(error, lm15.RETRYABLE_ERRORS) and tries < self.limits.retries:
+                if isinstance(error, lm15.RETRYABLE_ERRORS) and tries < self.limits.retries:
                     self._pause(min(error.retry_after or 2.0**tries, _LONGEST_WAIT_S))
                     tries += 1
-                else:
-                    failure = as_model_error(error, name=self.name)
-                    if not isinstance(failure, ReplyError):
-                        self._failure = failure
-                    raise failure from error
-
-
-def _is_on_this_machine(url: str | None) -> bool:
-    host = urlsplit(url or "").hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
+                    continue
+                failure, cause = as_model_error(error, name=self.name), error
+            except BudgetSpentError as error:
+                failure, cause = error, error.__cause__
+            if not isinstance(failure, ReplyError):
+                self._failure = failure
+            raise failure from cause

@@ -79,59 +79,7 @@ class KeptReplies:
 
 def digest_of(request: lm15.Request) -> bytes:
     """What two requests share that ask the same model the same, at the same try."""
-    system = request.system or ""
-    asked = [
-        request.model,
-        system if isinstance(system, str) else _texts(system),
-        [[message.role, _texts(message.parts)] for message in request.messages],
-        repr(request.config),
-        *([tries] if (tries := _tries.get()) else []),
-    ]
-    return hashlib.blake2b(json.dumps(asked).encode(), digest_size=16).digest()
-
-
-def text_of(response: lm15.Response) -> str:
-    """What a reply says: its text, or else what it would call a tool with, or the JSON that stands among its thoughts.
-
-    An object that the client has read, as it does where a choice was asked for, is given as JSON.
-    """
-    from dspy import lm15
-
-    said, called, thought = "", "", ""
-    for part in response.message.parts:
-        if isinstance(part, lm15.TextPart):
-            said += part.text
-        elif isinstance(part, lm15.DataPart):
-            said += json.dumps(part.value, ensure_ascii=False)
-        elif isinstance(part, lm15.ToolCallPart):
-            called = called or json.dumps(part.input, ensure_ascii=False)
-        elif isinstance(part, lm15.ThinkingPart):
-            thought += part.text
-    return said if said.strip() else called or (thought if json_in(thought) is not None else said)
-
-
-def encode_reply(response: lm15.Response) -> bytes:
-    """What of a reply is kept."""
-    usage = response.usage.input_tokens, response.usage.output_tokens
-    told = {"text": text_of(response), "finish_reason": str(response.finish_reason), "usage": usage}
-    return json.dumps(told).encode()
-
-
-def decode_reply(reply: bytes, *, model: str) -> lm15.Response:
-    """The reply that was kept."""
-    kept = json.loads(reply)
-    usage = kept.get("usage") or (None, None)
-    return reply_of(kept["text"], model=model, finish_reason=kept["finish_reason"], usage=usage)
-
-
-def reply_of(
-    text: str, *, model: str, finish_reason: str = "stop", usage: tuple[int | None, int | None] = (None, None)
-) -> lm15.Response:
-    """A reply that says `text`; `usage` are the tokens of prompt and reply, None if nobody counted."""
-    from dspy import lm15
-
-    message, tokens = lm15.Message.assistant([lm15.TextPart(text)]), lm15.Usage(*usage)
-    return lm15.Response(id=None, model=model, message=message, finish_reason=finish_reason, usage=tokens)
+    return hashlib.blake2b(f"{_tries.get()} {request!r}".encode(), digest_size=16).digest()
 
 
 def prompt_of(request: lm15.Request) -> tuple[str, str]:
@@ -151,3 +99,43 @@ def _texts(parts: Iterable[object]) -> list[str]:
     from dspy import lm15
 
     return [part.text for part in parts if isinstance(part, lm15.TextPart)]
+
+
+def text_of(response: lm15.Response) -> str:
+    """What a reply says: its text, or else what it would call a tool with, or the JSON that stands among its thoughts.
+
+    An object that the client has read, as it does where a choice was asked for, is given as JSON.
+    """
+    from dspy import lm15
+
+    parts = response.message.parts
+    read = [json.dumps(part.value, ensure_ascii=False) for part in parts if isinstance(part, lm15.DataPart)]
+    if (said := "".join(_texts(parts) + read)).strip():
+        return said
+    called = [json.dumps(part.input, ensure_ascii=False) for part in parts if isinstance(part, lm15.ToolCallPart)]
+    thought = "".join(part.text for part in parts if isinstance(part, lm15.ThinkingPart))
+    return called[0] if called else thought if json_in(thought) is not None else said
+
+
+def reply_of(
+    text: str, *, model: str, finish_reason: str = "stop", usage: tuple[int | None, int | None] = (None, None)
+) -> lm15.Response:
+    """A reply that says `text`; `usage` are the tokens of prompt and reply, None if nobody counted."""
+    from dspy import lm15
+
+    message, tokens = lm15.Message.assistant([lm15.TextPart(text)]), lm15.Usage(*usage)
+    return lm15.Response(id=None, model=model, message=message, finish_reason=finish_reason, usage=tokens)
+
+
+def encode_reply(response: lm15.Response) -> bytes:
+    """What of a reply is kept."""
+    usage = response.usage.input_tokens, response.usage.output_tokens
+    told = {"text": text_of(response), "finish_reason": str(response.finish_reason), "usage": usage}
+    return json.dumps(told).encode()
+
+
+def decode_reply(reply: bytes, *, model: str) -> lm15.Response:
+    """The reply that was kept."""
+    kept = json.loads(reply)
+    usage = kept.get("usage") or (None, None)
+    return reply_of(kept["text"], model=model, finish_reason=kept["finish_reason"], usage=usage)

@@ -73,6 +73,30 @@ def test_the_key_reaches_the_provider_and_a_text_is_answered_as_it_was_said() ->
     assert [one["content"] for one in provider.requests[0].body["messages"]] == ["be brief", "yes"]
 
 
+@pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
+def test_the_address_in_the_environment_is_asked_with_the_key_that_stands_beside_it(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "of the gateway")
+    with LoopbackProvider(answer) as gateway, LoopbackProvider(answer) as own:
+        monkeypatch.setenv(variable, f"{gateway.base_url}/")
+        for model in (
+            LanguageModel("openai/small", offline=True),
+            LanguageModel("openai/small", base_url=own.base_url, offline=True),
+            LanguageModel("m", base_url=own.base_url),
+        ):
+            assert ask(model).answer == "WHY"
+            model.close()
+        LanguageModel(dspy.LM("openai/small"), offline=True)  # DSPy goes there, too
+        with pytest.raises(ModelUnavailableError, match="network is off"):
+            LanguageModel("groq/small", offline=True)
+    [request] = gateway.requests
+    assert (request.path, request.body["model"]) == ("/v1/chat/completions", "small")
+    assert request.headers["authorization"] == "Bearer of the gateway"
+    assert {request.headers["authorization"] for request in own.requests} == {"Bearer none"}
+    assert len(own.requests) == 2
+
+
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_what_is_transient_is_tried_again_after_the_pause_that_was_asked_for(status: int) -> None:
     pauses: list[float] = []
@@ -204,7 +228,7 @@ def order_of(positions: Iterable[int | None]) -> list[int | None]:
     calls, order, ended = Calls("m", most=1), list[int | None](), threading.Event()
     with ThreadPoolExecutor(9) as pool:
         first = pool.submit(calls.run, ended.wait)
-        while not calls._under_way:
+        while calls._free:
             pass
         waiting: list[Future[Any]] = []
         for n, position in enumerate(positions, start=1):
@@ -244,7 +268,7 @@ def test_what_is_given_up_ends_at_once_wherever_it_waits() -> None:
     calls, ended = Calls("m", most=1), threading.Event()
     with ThreadPoolExecutor(3) as pool:
         made = [pool.submit(calls.run, ended.wait) for _ in range(3)]
-        while not (calls._under_way and len(calls._waiting) == 2):
+        while calls._free or len(calls._waiting) != 2:
             pass
         calls.interrupt()
         assert all(isinstance(each.exception(), CallInterruptedError) for each in made)
