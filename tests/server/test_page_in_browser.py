@@ -273,6 +273,25 @@ def test_a_step_is_retired_and_put_back(written, looking):
     assert state() == "stored"
 
 
+def test_every_receipt_is_found_page_by_page_and_by_state(written, looking):
+    written.add(*(f"Step {number}: the harbor inn costs ${number}." for number in range(120)))
+    written.post("/v1/forget", {"trajectory": "t", "step": "7", "action": "retire", "reason": "sold out"})
+    looked = looking(written)
+    page = looked.open("#/health")
+    card = page.locator("section[aria-label=Receipts]")
+    for shown in (50, 100, 120):
+        looked.until(f"document.querySelectorAll('section[aria-label=Receipts] tbody tr').length === {shown}")
+        if shown < 120:
+            card.locator("text=Show more").click()
+    assert card.locator("text=Show more").count() == 0
+    card.locator("select").select_option("retired")
+    card.locator("text=/sold out/").wait_for()
+    assert card.locator("tbody tr").count() == 1
+    assert looked.violations() == []
+    card.locator("tbody button").click()
+    page.wait_for_selector(".panel >> text=Put back")
+
+
 def test_a_scope_is_renamed_and_taken_back(written, looking):
     written.add("First the login timeout: people are signed out.", "The login timeout is half a minute.")
     [name] = {scope["name"] for scope in written.get("/v1/labels").json["scopes"]}

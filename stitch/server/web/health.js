@@ -1,12 +1,12 @@
 // How a memory is: what has come how far, what failed and why, what models have cost, whether all agrees.
 
 import { ask, tell } from "./api.js";
-import { button, confirmed, counted, failed, fill, h, moment, notice, shortened, tableBox, toast } from "./dom.js";
-
-const LISTED = 50;
+import { button, confirmed, counted, failed, fill, h, moment, notice, tableBox, toast } from "./dom.js";
+import { receiptsOf } from "./receipts.js";
 
 export function healthView(app) {
   let running = null;
+  const receipts = receiptsOf(app);
   const body = h("div", { class: "stack" });
   const verified = h("div", { "aria-live": "polite" });
   const element = h("div", { class: "view" }, h("h1", {}, "Health"), body);
@@ -17,11 +17,10 @@ export function healthView(app) {
     const signal = running.signal;
     if (!body.firstChild) fill(body, notice("loading", "Looking…"));
     try {
-      const [status, bad, accepted, labeled, recalls] = await Promise.all([
+      const [status, bad, open, recalls] = await Promise.all([
         ask("status", { limit: 100 }, signal),
-        ask("receipts", { state: "failed", limit: LISTED }, signal),
-        ask("receipts", { state: "accepted", limit: LISTED }, signal),
-        ask("receipts", { state: "labeled", limit: LISTED }, signal),
+        receipts.read(["failed"], signal),
+        receipts.read(["accepted", "labeled"], signal),
         ask("recalls", { last: 20 }, signal),
       ]);
       fill(
@@ -30,13 +29,14 @@ export function healthView(app) {
         h(
           "div",
           { class: "pair" },
-          failures(bad.receipts),
-          waiting(status, [...accepted.receipts, ...labeled.receipts]),
+          failures(bad),
+          waiting(status, open),
           check(),
           spend(status.model),
           asked(recalls.recalls),
           about(status),
         ),
+        receipts.element,
       );
     } catch (error) {
       if (error.name !== "AbortError") fill(body, failed(error, load));
@@ -81,14 +81,14 @@ export function healthView(app) {
     );
   }
 
-  function failures(receipts) {
+  function failures(found) {
     return h(
       "section",
       { class: "card", "aria-label": "Failures" },
       h("h2", {}, "Failures"),
-      receipts.length
+      found.receipts.length
         ? [
-            table(receipts, "Why"),
+            receipts.table(found, "Why"),
             h(
               "p",
               { class: "acts" },
@@ -111,65 +111,21 @@ export function healthView(app) {
     );
   }
 
-  function waiting(status, receipts) {
+  function waiting(status, found) {
     return h(
       "section",
       { class: "card", "aria-label": "What waits" },
       h("h2", {}, "What waits"),
-      receipts.length
+      found.receipts.length
         ? [
             h(
               "p",
               { class: "hint" },
               `${counted(status.waiting, "step")} ${status.waiting === 1 ? "waits" : "wait"}: for labels, for vectors, or for a store that is away.`,
             ),
-            table(receipts, "For what"),
+            receipts.table(found, "For what"),
           ]
         : h("p", { class: "hint" }, "Nothing: every step has its labels and its vector."),
-    );
-  }
-
-  function table(receipts, why) {
-    return tableBox(
-      why,
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          ["Step", "Trajectory", "State", why].map((each) => h("th", {}, each)),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        receipts.map((each) =>
-          h(
-            "tr",
-            {},
-            h(
-              "td",
-              {},
-              h(
-                "button",
-                {
-                  type: "button",
-                  class: "link",
-                  onclick: (event) => {
-                    app.returnTo = event.currentTarget;
-                    app.open(each.trajectory, each.step);
-                  },
-                },
-                each.position,
-              ),
-            ),
-            h("td", { title: each.trajectory }, shortened(each.trajectory)),
-            h("td", {}, h("span", { class: `state ${each.state}` }, each.state)),
-            h("td", {}, each.reason),
-          ),
-        ),
-      ),
     );
   }
 
@@ -351,10 +307,13 @@ export function healthView(app) {
   return {
     element,
     update() {
-      if (!body.firstChild) load();
+      if (body.firstChild) return;
+      load();
+      receipts.refresh();
     },
     changed() {
       load();
+      receipts.refresh();
     },
     close() {
       running?.abort();
