@@ -49,7 +49,7 @@ PROMISES = {
     ),
     "Keys, tokens and passwords are taken out": (
         "test_every_known_token_is_taken_out_whole",
-        "test_nothing_in_the_folder_of_a_memory_holds_the_secret",
+        "test_a_step_is_cleaned_everywhere_and_told_of_without_the_values",
         "test_what_the_frames_of_the_project_hold_is_found_and_what_only_looks_like_it_is_left_alone",
         "test_secrets_are_taken_out_before_anything_is_written",
     ),
@@ -60,7 +60,7 @@ PROMISES = {
         "test_a_claim_lowers_trust_and_never_raises_it",
     ),
     "An erasure rewrites the files": (
-        "test_of_an_erased_step_no_byte_is_left_in_any_file",
+        "test_no_field_of_an_erased_step_is_left_in_any_file",
         "test_the_proof_finds_what_is_left",
         "test_of_what_was_erased_no_byte_is_in_a_later_backup",
         "test_an_erased_step_is_refused_by_every_way_of_adding",

@@ -16,10 +16,8 @@ from doubles.sets import write_set
 from stitch.bench import model as bench
 from stitch.bench import stream, timing
 from stitch.bench.commands import group
-from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
 from stitch.label.model.quoting import shown_text
-from stitch.label.model.stepwise import StepwiseLabeler
 from stitch.label.model.windowed import WindowedLabeler
 from stitch.lm import LanguageModel
 from stitch.testing.known import KnownCompletion
@@ -97,13 +95,6 @@ def test_labels_that_are_known_are_replied_and_their_cost_is_told(tmp_path: Path
         "t, windowed": 0.0167, "t, without asks": 0.0167
     }  # fmt: skip
     assert costs["t, windowed"]["tokens_per_step"] > costs["t, without asks"]["tokens_per_step"]
-
-
-def test_stepwise_labels_of_a_trip_keep_to_four_calls() -> None:
-    model = bench.by_rules()
-    labeler = StepwiseLabeler(model, embedder=HashingEmbedder(), fallback=LocalLabeler())
-    cost = bench.measure_labeler(labeler, bench.came_steps()[:48], ledger=model.ledger)
-    assert 3 <= cost["calls_per_step"] <= 4
 
 
 def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,10 +147,9 @@ def _random_moment(rng: random.Random) -> Moment:
 def expected_ranking(
     records: Sequence[SnippetRecord], query: DensityQuery, vocabulary: LabelVocabulary | None = None
 ) -> list[ScoredSnippet]:
-    similarities = _similarities(records, query)
     candidates = [
         (record.snippet, similarity)
-        for record, similarity in zip(records, similarities, strict=True)
+        for record, (similarity, _, _) in zip(records, similarities(records, query), strict=True)
         if query.admits(record)
     ]
     of_kind: dict[LabelKind, list[str]] = {kind: [] for kind in LabelKind}
@@ -189,16 +188,13 @@ def _skewed(rng: random.Random, values: Sequence[str]) -> str:
     return values[min(int(rng.expovariate(0.7)), len(values) - 1)]
 
 
-def _similarities(records: Sequence[SnippetRecord], query: DensityQuery) -> list[float]:
-    if query.vector is None and query.words is None:
-        return [0.0] * len(records)
-    if query.words is None:
-        return _cosines(records, query.vector)
-    lexicals = _lexicals(records, query.words, tenant=query.tenant)
-    if query.vector is None:
-        return lexicals
-    share = query.lexical_share
-    return [(1 - share) * a + share * b for a, b in zip(_cosines(records, query.vector), lexicals, strict=True)]
+def similarities(records: Sequence[SnippetRecord], query: DensityQuery) -> list[tuple[float, float, float]]:
+    """Of each record its similarity, and what vectors and words have of it."""
+    none = [0.0] * len(records)
+    cosines = none if query.vector is None else _cosines(records, query.vector)
+    lexicals = none if query.words is None else _lexicals(records, query.words, tenant=query.tenant)
+    share = 1.0 if query.vector is None else 0.0 if query.words is None else query.lexical_share
+    return [((1 - share) * a + share * b, a, b) for a, b in zip(cosines, lexicals, strict=True)]
 
 
 def _cosines(records: Sequence[SnippetRecord], vector: Vectors | None) -> list[float]:

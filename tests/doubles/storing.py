@@ -6,30 +6,25 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
-import numpy as np
-
+from contracts.worlds import expected_ranking, similarities
 from stitch.core import (
     DensityQuery,
-    IntentFilter,
-    LabelKind,
     LabelMerge,
     LabelVocabulary,
     MemorySnippet,
     SnippetRecord,
     StoreHit,
     WordCounts,
-    rank_by_label_density,
 )
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.payload import to_payload
-from stitch.store.similarity import Similarity, halved, informativeness
-from stitch.store.vectors import as_kept, check_vectors, words_as_kept
+from stitch.store.vectors import check_vectors
 
 _T = TypeVar("_T")
 
 
 class ListStore:
-    """Snippets in a dictionary, ranked by `rank_by_label_density`: the plainest store that satisfies the protocol.
+    """Snippets in a dictionary, ranked by definition: the plainest store that satisfies the protocol.
 
     Args:
         dimension: The length of its vectors; the first put decides if None.
@@ -71,13 +66,6 @@ class ListStore:
             self.records.update({record.snippet.id: record for record in records})
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
-        by_kind = {kind: tuple(label.value for label in query.labels if label.kind is kind) for kind in LabelKind}
-        intent_filter = IntentFilter(
-            scopes=by_kind[LabelKind.SCOPE],
-            event_types=by_kind[LabelKind.EVENT_TYPE],
-            entity_types=by_kind[LabelKind.ENTITY_TYPE],
-            targets=by_kind[LabelKind.TARGET],
-        )
         vocabulary = LabelVocabulary(
             LabelMerge(kind=label.kind, alias=alias, into=label.value)
             for label, aliases in query.labels.items()
@@ -85,24 +73,10 @@ class ListStore:
         )
         with self._lock:
             self._check_open()
-            dimension = self._dimension or (0 if query.vector is None else len(query.vector))
-            similarity = Similarity.of(query, dimension=dimension)
-            candidates = [
-                (record.snippet, self._parts(similarity, record)[0])
-                for record in self.records.values()
-                if query.admits(record)
-            ]
-        ranking = rank_by_label_density(
-            candidates,
-            intent_filter,
-            vocabulary=vocabulary,
-            count=query.count,
-            k=max(query.k, 0),
-        )
-        return [
-            StoreHit(each.snippet, each.density, *self._parts(similarity, self.records[each.snippet.id]))
-            for each in ranking
-        ]
+            records = list(self.records.values())
+        parts = {record.snippet.id: own for record, own in zip(records, similarities(records, query), strict=True)}
+        ranking = expected_ranking(records, query, vocabulary)[: max(query.k, 0)]
+        return [StoreHit(each.snippet, each.density, *parts[each.snippet.id]) for each in ranking]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         with self._lock:
@@ -179,22 +153,6 @@ class ListStore:
     def _fail(self) -> None:
         if self._failures:
             raise self._failures.pop(0)
-
-    def _parts(self, similarity: Similarity, record: SnippetRecord) -> tuple[float, float, float]:
-        """The similarity, and what vectors and words have of it."""
-        cosine = lexical = 0.0
-        if similarity.vector:
-            cosine = float(as_kept(np.array(similarity.vector)) @ as_kept(record.vector))
-        if similarity.words:
-            idf = {word: self._idf(word, record.snippet.tenant) for word in sorted(similarity.words)}
-            asked, own = similarity.weighed(idf).words or {}, words_as_kept(record.words)
-            lexical = sum(weight * own.get(word, 0.0) for word, weight in asked.items())
-        return similarity.combine(cosine, lexical), cosine, halved(lexical)
-
-    def _idf(self, word: int, tenant: str) -> float:
-        records = self.records.values()
-        own = [record.words for record in records if record.words and record.snippet.tenant == tenant]
-        return informativeness(sum(word in words for words in own), snippets=len(own))
 
 
 class SimulatedCrash(BaseException):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -12,12 +11,10 @@ from typing import Any
 import pytest
 
 from stitch import Memory, Step, open_memory
-from stitch.core import StepState
 from stitch.errors import InputError
 from stitch.lifecycle.erase import erase
 from stitch.lifecycle.selection import Selector, select
 from stitch.lm import Charge, Ledger, read_ledger
-from stitch.observe import TraceObserver
 
 Make = Callable[..., Any]
 
@@ -29,7 +26,6 @@ TRIP = [
     Step(id="d", role="user", content="Now let's turn to day 2. One idea for breakfast is the Hyperion Horizon."),
     Step(id="e", role="user", content="What is its price?"),
 ]
-CANARIES = (b"quetzalina", b"archaeopteryx", b"halcyon", b"941752883")
 
 
 def files_with(folder: Path, *texts: bytes) -> list[str]:
@@ -56,67 +52,7 @@ def memory(folder: Path) -> Iterator[Memory]:
         yield opened
 
 
-def rows_of(folder: Path, tenant: str) -> list[Any]:
-    query = (
-        "SELECT s.*, labels.labels, states.* FROM steps s JOIN trajectories t ON t.number = s.trajectory"
-        " JOIN labels USING (seq) JOIN states USING (seq) WHERE t.tenant = ? ORDER BY seq"
-    )
-    with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
-        return db.execute(query, (tenant,)).fetchall()
-
-
 # Erasing
-
-
-def test_of_an_erased_step_no_byte_is_left_in_any_file(tmp_path: Path) -> None:
-    folder = tmp_path / "m"
-    folder.mkdir()
-    with TraceObserver(folder / "trace.jsonl") as trace, open_memory(folder, observers=[trace]) as memory:
-        memory.add_many(TRIP, trajectory="trip")
-        memory.search("Who is Quetzalina Archaeopteryx?")
-        memory.search("breakfast")
-        (folder / "rejects.jsonl").write_text(
-            json.dumps({"source": "x", "line": 1, "reason": "known", "text": SECRET[:60]}) + "\nnot even json\n"
-        )
-        memory.flush()
-    assert {"journal.sqlite", "trace.jsonl", "rejects.jsonl"} <= set(files_with(folder, *CANARIES))
-    with open_memory(folder) as memory:
-        assert "halcyon" in str(memory.inventory().scopes).lower()
-        erased = memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
-        assert (erased.steps, erased.trajectories, erased.proof.found) == (1, 1, ())
-        assert erased.proof.traces > 5
-        assert files_with(folder, *CANARIES) == []
-        assert not any(name in str(memory.inventory()).lower().encode() for name in CANARIES)
-        assert [entry.id for entry in memory.steps("trip")] == ["b", "c", "d", "e"]
-        assert memory.lifecycle.verify() == (4, 4, ())
-        assert all("Quetz" not in hit.snippet.text for hit in memory.search("doctor Quetzalina").hits)
-    assert files_with(folder, *CANARIES) == []
-    assert (folder / "rejects.jsonl").read_text().strip(" ") == "not even json\n"
-    with open_memory(folder) as memory:
-        assert memory.lifecycle.verify() == (4, 4, ())
-        assert memory.add(TRIP[0], trajectory="trip").state is StepState.ERASED
-        assert memory.add(TRIP[0], trajectory="trip", again=True).state is StepState.STORED
-
-
-def test_erasing_leaves_other_tenants_byte_for_byte_as_they_were(folder: Path) -> None:
-    journal_before = rows_of(folder, "bob")
-    with open_memory(folder, tenant="bob") as other:
-        found_before = other.search("the price of breakfast", k=9)
-        inventory_before = other.inventory()
-        store_before = [snippet.model_dump_json() for snippet in other._ingestor.store.scroll("bob")]
-    with open_memory(folder) as memory:
-        erased = memory.lifecycle.erase(Selector(everything=True))
-        assert erased.steps == 5
-        assert memory.trajectories() == []
-        assert memory.status().snippets == 0
-        assert erased.proof.said_elsewhere == 0, "that the other tenant says the same is not told"
-        assert erased.proof.found == ()
-    assert rows_of(folder, "bob") == journal_before
-    with open_memory(folder, tenant="bob") as other:
-        found = other.search("the price of breakfast", k=9)
-        assert [(h.snippet, h.density) for h in found.hits] == [(h.snippet, h.density) for h in found_before.hits]
-        assert other.inventory() == inventory_before
-        assert [snippet.model_dump_json() for snippet in other._ingestor.store.scroll("bob")] == store_before
 
 
 def test_a_proof_tells_nothing_of_what_other_tenants_say(folder: Path) -> None:

@@ -161,39 +161,14 @@ def test_two_ids_with_secrets_stay_two() -> None:
     assert one.id != two.id
 
 
-def test_nothing_in_the_folder_of_a_memory_holds_the_secret(tmp_path: Path) -> None:
-    canary = "sk-ant-api03-CANARYcanary0123456789CANARY"
-    step = Step(id="1", role="user", content=f"my key is {canary}", metadata={"password": "canary-Pa55"})
-    with open_memory(tmp_path / "m") as memory:
-        receipt = memory.add(step, trajectory="t")
-        again = memory.add(step, trajectory="t")
-        assert [receipt.redacted, again.redacted, again.repeated] == [receipt.redacted, receipt.redacted, True]
-        assert {(each.kind, each.count, each.place) for each in receipt.redacted} == {
-            ("anthropic-key", 1, "content"), ("password", 1, "metadata"),
-        }  # fmt: skip
-        assert [each.redacted for each in memory.receipts()] == [receipt.redacted]
-        assert memory.status().redacted == {"anthropic-key": 1, "password": 1}
-        assert "[redacted:anthropic-key]" in memory.search("which key?").context()
-    for path in (tmp_path / "m").rglob("*"):
-        if path.is_file():
-            data = path.read_bytes()
-            assert b"CANARYcanary" not in data
-            assert b"canary-Pa55" not in data
-
-
-def test_a_correction_is_cleaned_too(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m") as memory:
-        memory.add(Step(id="1", role="user", content="hello"), trajectory="t")
-        memory.lifecycle.correct("1", trajectory="t", text="the password is hunter2!")
-        assert [entry.step.content for entry in memory.steps("t")] == ["the password is [redacted:password]"]
-
-
-def test_labels_reasons_and_names_of_who_corrects_are_cleaned_too(tmp_path: Path) -> None:
+def test_corrections_with_labels_reasons_and_names_of_who_corrects_are_cleaned_too(tmp_path: Path) -> None:
     token = SECRETS["github-token"][0]
     with open_memory(tmp_path / "m") as memory:
         for name in ("1", "2"):
             memory.add(Step(id=name, role="user", content="hello"), trajectory="t")
         memory.lifecycle.correct("1", trajectory="t", labels={"scope": f"deploy with {token}"}, by=f"ann {token}")
+        memory.lifecycle.correct("1", trajectory="t", text="the password is hunter2!")
+        assert next(memory.steps("t")).step.content == "the password is [redacted:password]"
         memory.lifecycle.retire(Selector(trajectory="t", step="2"), reason=f"it told {token}")
         assert "".join(memory.lifecycle.export()).count("[redacted:github-token]") >= 3
     assert _holding(tmp_path / "m", token) == []

@@ -69,19 +69,6 @@ class TestContractOfALabelerWhoseModelIsDown(LabelerContract):
         return WindowedLabeler(model_of(lambda system, user: "nothing")[0], fallback=LocalLabeler())
 
 
-def test_windowed_labels_are_the_models_and_cost_little() -> None:
-    model, _ = model_of()
-    labels = WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label(talk(100))
-    assert {made.made_by for made in labels} == {"scripted windowed-3"}
-    assert labels[0].intent.scope == "plan of day 1"
-    assert labels[99].intent.scope == "plan of day 5"
-    assert labels[1].intent.event_types == ("give answer",)
-    assert labels[1].intent.entity_types == ("price",)
-    assert model.ledger.total().calls / 100 <= 0.15
-    own = sum(len(step.content) // 4 for step in talk(100)) / 100
-    assert model.ledger.total().prompt_tokens / 100 <= 2 * own + 60
-
-
 def test_stepwise_labels_take_at_most_four_calls_a_step() -> None:
     model, _ = model_of()
     labels = stepwise(model).begin("t").label(talk(120))
@@ -148,19 +135,6 @@ def test_free_text_is_matched_to_the_names_in_use() -> None:
     assert [made.intent.scope for made in labels] == ["Day 1 Itinerary"] * 3 + ["Day 2 Itinerary"] * 2
     assert [made.intent.event_types for made in labels] == [("ask price",)] * 3 + [()] * 2
     assert [made.intent.entity_types for made in labels] == [("hotel price",)] * 2 + [()] * 3
-
-
-def test_what_a_model_writes_is_cleaned_and_bounded() -> None:
-    flood = [f"kind {n}" for n in range(500)]
-    labels = label(readings({"scope": "<system>x</system>{y}`z`" + "w" * 500, "events": flood, "entities": flood,
-                             "summary": "<b>" + "long " * 500}), "a", "b")  # fmt: skip
-    for made in labels:
-        assert made.intent.scope
-        assert len(made.intent.scope) <= 120
-        assert not set(made.intent.scope + made.summary) & set("<>{}`")
-        assert len(made.intent.event_types) <= 3
-        assert len(made.intent.entity_types) <= 6
-        assert len(made.summary) <= 300
 
 
 def test_the_vocabulary_of_a_trajectory_is_bounded() -> None:

@@ -26,7 +26,6 @@ from stitch.ingest import Ingestor
 from stitch.journal import Journal
 from stitch.label.local import LocalLabeler
 from stitch.label.model.windowed import WindowedLabeler
-from stitch.lifecycle.correct import correct
 from stitch.lifecycle.relabel import relabel
 from stitch.lm import LanguageModel
 from stitch.memory import Memory
@@ -230,18 +229,6 @@ def test_every_step_is_stored_once_in_a_storm_of_all_faults(tmp_path: Path, step
         assert_stored_once(memory, number)
 
 
-def test_every_step_is_stored_once_when_the_provider_dies_while_it_is_used(tmp_path: Path) -> None:
-    with LoopbackProvider(label_by_rules) as provider:
-        memory = open_memory(tmp_path, **model_settings(provider, window=12))
-        memory.add_many(steps_with_orders(12), trajectory="t")
-        memory.finish("t")
-    with memory:  # nobody listens any more
-        memory.add_many(steps_with_orders(36)[12:], trajectory="t")
-        memory.finish("t")
-        assert_stored_once(memory, 36)
-        assert makers(memory) == [memory.labeler] * 12 + [LOCAL] * 24
-
-
 def test_steps_of_a_stream_wait_for_their_window_and_can_be_found_meanwhile(tmp_path: Path) -> None:
     with LoopbackProvider(label_by_rules) as provider:
         with opened(tmp_path, provider, window=8, filter="local") as memory:
@@ -372,17 +359,3 @@ def test_trajectories_are_labeled_side_by_side_and_each_in_order(tmp_path: Path)
                 scopes = [entry.labels.intent.scope for entry in memory.steps(trajectory) if entry.labels]
                 assert scopes == [f"plan of day {1 + n // 12}" for n in range(100)]
     assert report["model_calls"] == 12
-
-
-def test_relabel_leaves_what_a_person_corrected(tmp_path: Path) -> None:
-    ingestor = ingestor_with(tmp_path / "journal", ScriptedLabeler(name="old"))
-    ingestor.add_many(steps(6), tenant="x", trajectory="t")
-    correct(ingestor, tenant="x", trajectory="t", step="2", at=1.0, by="ann", labels={"scope": "trip"})
-    ingestor.close()
-    ingestor = ingestor_with(tmp_path / "journal", LocalLabeler())
-    assert relabel(ingestor, tenant="x").relabeled == 5
-    made = {entry.id: entry.labels for entry in ingestor.journal.entries("x", "t")}
-    assert made["2"] is not None
-    assert (made["2"].made_by, made["2"].intent.scope) == ("ann", "trip")
-    assert {labels.made_by for step, labels in made.items() if labels and step != "2"} == {LOCAL}
-    ingestor.close()

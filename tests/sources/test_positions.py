@@ -16,10 +16,9 @@ from typing import Any
 import pytest
 
 from contracts.source import RECORDS, MakeSource, StepSourceContract
-from doubles.sourcing import Topic, TopicSource
 from stitch import open_memory
 from stitch.core import StepSource
-from stitch.pipelines.follow import drain, follow_sources
+from stitch.pipelines.follow import drain
 from stitch.pipelines.ingest import ingest
 from stitch.sources import FileSource, FolderSource, FollowedFile, Positions, StandardInput
 
@@ -67,24 +66,6 @@ class TestStandardInput(StepSourceContract):
             return StandardInput()
 
         return make
-
-
-class TestTopic(StepSourceContract):
-    """A broker fits behind the protocol."""
-
-    @pytest.fixture
-    def make_source(self) -> MakeSource:
-        topic = Topic()
-        topic.messages = list(RECORDS)
-        return lambda: TopicSource(topic)
-
-
-class Enough(Exception):  # noqa: N818 - it ends what has no end
-    """Nobody waits any more."""
-
-
-def enough(seconds):
-    raise Enough
 
 
 def line(number):
@@ -143,29 +124,14 @@ def test_what_was_committed_is_not_read_again(tmp_path, monkeypatch):
     monkeypatch.setattr("stitch.pipelines.follow.COMMIT_ITEMS", 4)
     log = tmp_path / "log.jsonl"
     log.write_bytes(b"".join(map(line, range(10))))
-    topic = Topic()
-    topic.messages = log.read_bytes().splitlines()
-    for make in (lambda: FileSource(log, positions=Positions(tmp_path / "a")), lambda: TopicSource(topic)):
-        read: list[int] = []
-        for item in drain(make()):
-            if len(read) == 6:
-                break  # the process dies
-            if item is not None:
-                read.append(item.line)
-        read += [item.line for item in drain(make()) if item is not None]
-        assert read == [1, 2, 3, 4, 5, 6, *range(5, 11)]
-
-
-def test_a_broker_is_followed_as_files_are(tmp_path):
-    topic = Topic()
-    topic.messages = [line(0), line(1)]
-    with open_memory(tmp_path / "m") as memory:
-        for number in (2, 3):
-            with pytest.raises(Enough):
-                ingest(memory, follow_sources([TopicSource(topic)], wait=enough), on_rejection=lambda each: None)
-            assert topic.committed["memory"]["offset"] == number
-            topic.messages.append(line(number))
-    assert [step for _, step, _ in contents(tmp_path / "m")] == ["0", "1", "2"]
+    read: list[int] = []
+    for item in drain(FileSource(log, positions=Positions(tmp_path / "a"))):
+        if len(read) == 6:
+            break  # the process dies
+        if item is not None:
+            read.append(item.line)
+    read += [item.line for item in drain(FileSource(log, positions=Positions(tmp_path / "a"))) if item is not None]
+    assert read == [1, 2, 3, 4, 5, 6, *range(5, 11)]
 
 
 def test_positions_of_tenants_are_apart_and_can_be_forgotten(tmp_path):
