@@ -19,7 +19,6 @@ from mcp.client import Client
 
 from stitch import Memory, Step, open_memory, open_tenants
 from stitch.adapters.mcp import McpOverHttp, make_server
-from stitch.errors import ScopeError
 from stitch.retrieve import PieceCounter
 from stitch.retrieve.context.recalled import is_recalled, without_recalled
 from stitch.text.markers import harmless
@@ -180,21 +179,6 @@ def test_answers_are_texts_that_a_model_reads(memory: Memory) -> None:
             assert "confirm=true" in await text_of("forget", trajectory="trip", step="boat")
             assert await text_of("forget", trajectory="trip", step="boat", confirm=True) == "1 steps are forgotten"
             assert "<memory>" in await text_of("themes")
-
-    asyncio.run(use())
-
-
-def test_who_may_not_write_is_told(memory: Memory) -> None:
-    def memory_for(action: str, request: Any) -> Memory:
-        if action != "read":
-            raise ScopeError(f"the key does not allow {action!r}", hint="ask for one that does")
-        return memory
-
-    async def use() -> None:
-        async with Client(make_server(memory_for)) as client:
-            assert (await call(client, "search", query="hotel"))["steps"]
-            for tool, arguments in (("remember", {"content": "x"}), ("forget", {"trajectory": "trip"})):
-                assert "does not allow" in await error_of(client, tool, **arguments)
 
     asyncio.run(use())
 

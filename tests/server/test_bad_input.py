@@ -61,19 +61,6 @@ def test_a_header_that_is_believed_may_come_once(refusing, name):
     assert "twice" in json.loads(body)["message"]
 
 
-def test_a_path_that_is_not_there_is_404_and_a_method_405(refusing):
-    for method, path, status in (
-        ("GET", "/v1/none", 404),
-        ("GET", "/v1/search/", 404),
-        ("GET", "/v1/search", 405),
-        ("DELETE", "/v1/steps", 405),
-        ("PUT", "/healthz", 405),
-    ):
-        answer = refusing.ask(method, path)
-        check_shape(answer)
-        assert (path, answer.status) == (path, status)
-
-
 def test_a_body_that_is_too_long_is_413_before_it_is_read(serving):
     client = serving(limits=SMALL)
     connection = client.connect()

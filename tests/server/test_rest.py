@@ -11,7 +11,6 @@ from typing import Any
 from doubles.golden import compare
 from doubles.serving import app_of
 from stitch import open_tenants
-from stitch.server.keys import ACTIONS
 from stitch.server.operations.operation import OPERATIONS
 
 
@@ -22,14 +21,6 @@ def test_an_answer_that_is_long_comes_in_pieces(serving):
     assert exported.headers["Content-Type"] == "application/x-ndjson"
     assert len(exported.lines) >= 700
     assert client.get("/v1/export?trajectory=none").status == 422
-
-
-def test_who_has_a_key_writes_no_folder_of_the_server(keyed, tmp_path):
-    [ann] = keyed(ann=ACTIONS)
-    ann.add("hello")
-    answer = ann.post("/v1/backup", {"to": str(tmp_path / "backup")})
-    assert (answer.status, answer.json["error"]) == (403, "ScopeError")
-    assert not (tmp_path / "backup").exists()
 
 
 def test_erasing_beside_searches_loses_nothing_and_shows_nothing_of_what_is_gone(serving):
