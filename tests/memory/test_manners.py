@@ -95,9 +95,3 @@ def test_arguments_of_other_memories_are_refused_with_what_to_write(memory) -> N
     with pytest.raises(SettingsError) as wrong:
         open_memory(memory.folder, user_id="ann")  # type: ignore[call-arg]
     assert "tenant" in wrong.value.hint
-
-
-def test_a_selector_is_at_hand(memory) -> None:
-    from stitch import Selector
-
-    assert memory.lifecycle.count(Selector(trajectory="trip")) == 3

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from doubles.observing import RecordingObserver
 from stitch import Step, open_memory, open_tenants
-from stitch.config import Settings
-from stitch.core import Searched, StepsAccepted, StepsStored
 from stitch.errors import (
-    InputError,
     ScopeError,
     SettingsError,
-    StoreMismatchError,
 )
 from stitch.maintenance import backup_memory, export_memory
 
@@ -26,12 +21,6 @@ STEPS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _no_environment(monkeypatch):
-    for name in [*Settings.model_fields, "config"]:
-        monkeypatch.delenv(f"STITCH_{name.upper()}", raising=False)
-
-
 @pytest.fixture
 def memory(tmp_path):
     with open_memory(tmp_path / "m") as opened:
@@ -42,28 +31,6 @@ def test_a_retriever_of_the_settings_that_is_not_there_is_named_when_the_memory_
     with pytest.raises(SettingsError, match="no retriever 'magic'") as error:
         open_memory(tmp_path / "m", retriever="magic")
     assert error.value.hint == "one of intent, themes, auto, dense, lexical, hybrid"
-
-
-def test_observers_hear_what_happens(tmp_path):
-    observer = RecordingObserver()
-    with open_memory(tmp_path / "m", observers=[observer]) as memory:
-        memory.add(STEPS[0], trajectory="t")
-        memory.search("breakfast")
-    kinds = [type(event) for event in observer.events]
-    assert [kind for kind in kinds if kind in (StepsAccepted, StepsStored, Searched)] == [
-        StepsAccepted, StepsStored, Searched,
-    ]  # fmt: skip
-
-
-def test_a_memory_of_another_embedder_is_refused_with_the_way_out(tmp_path, monkeypatch):
-    from stitch.embed import HashingEmbedder
-    from stitch.store import QdrantStore
-
-    embedder = HashingEmbedder()
-    QdrantStore(tmp_path / "m", embedder_name=embedder.name, dimension=embedder.dimension).close()
-    with pytest.raises(StoreMismatchError, match=embedder.name) as error:
-        open_memory(tmp_path / "m")
-    assert "stitch" in error.value.hint
 
 
 def test_other_embedders_are_one_setting_away(tmp_path):
@@ -84,19 +51,6 @@ def test_a_failed_open_leaves_no_folder_behind_and_nothing_locked(tmp_path, wron
     assert list(tmp_path.iterdir()) == []
     with open_memory(folder):
         pass
-
-
-def test_what_would_look_like_an_answer_is_refused(tmp_path):
-    with open_memory(tmp_path / "m") as memory:
-        memory.add(Step(role="user", content="Let's plan day 1."), trajectory="trip")
-        with pytest.raises(InputError, match="no trajectory 'trap' in this memory") as refused:
-            memory.search("day 1", trajectory="trap")
-        assert "'trip'" in refused.value.hint
-        for wrong in ("tomorrow", "", "2026-13-45", float("nan"), 1e300):
-            with pytest.raises(InputError, match="asked_at"):
-                memory.search("day 1", asked_at=wrong)
-        for right in ("2026-03-01", "8 May 2023", 1_700_000_000, "1700000000"):
-            assert memory.search("day 1", asked_at=right).hits
 
 
 ODD = [

@@ -1,18 +1,15 @@
-"""An empty folder and environment for each test."""
+"""An empty folder for each test, and trajectories to learn from."""
 
 from __future__ import annotations
 
 import pytest
 
 from doubles.lessons import days, write_lines
-from stitch.config import Settings
 
 
 @pytest.fixture(autouse=True)
-def _empty_folder_and_environment(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in [*Settings.model_fields, "config"]:
-        monkeypatch.delenv(f"STITCH_{name.upper()}", raising=False)
+def _empty_folder(in_empty_folder):
+    pass
 
 
 @pytest.fixture

@@ -12,20 +12,7 @@ from pathlib import Path
 import pytest
 
 from doubles.lessons import days, label_poorly, labeling_pupil, write_asked_days, write_lines
-from stitch.cli import main
 from stitch.testing.model import LoopbackProvider, label_by_rules
-
-
-@pytest.fixture
-def run(monkeypatch, capfd):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["stitch", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture
@@ -34,9 +21,9 @@ def provider():
         yield provider
 
 
-def test_optimizing_over_http_and_using_what_came_of_it(run, provider, labeled, tmp_path):
+def test_optimizing_over_http_and_using_what_came_of_it(stitch, provider, labeled, tmp_path):
     server = ("--model", "m", "--base-url", provider.base_url)
-    code, out, err = run("optimize", "windowed", "--train", labeled, "--optimizer", "gepa", *server,
+    code, out, err = stitch("optimize", "windowed", "--train", labeled, "--optimizer", "gepa", *server,
                          "--reflection-model", "thinker", "--out", "p.json", "--limit", "3", "--json")  # fmt: skip
     assert code == 0
     models = [request.body["model"] for request in provider.requests]
@@ -53,18 +40,18 @@ def test_optimizing_over_http_and_using_what_came_of_it(run, provider, labeled, 
     assert json.loads(Path("p.json").read_text())["metadata"]["stitch"]["provenance"]["optimizer"] == "gepa"
 
     write_lines(tmp_path / "trip.jsonl", [{key: row[key] for key in ("role", "content")} for row in days(30)["steps"]])
-    code, out, _ = run("ingest", "trip.jsonl", "--memory", "m", "--labels", "model", *server, "--program", "p.json")
+    code, out, _ = stitch("ingest", "trip.jsonl", "--memory", "m", "--labels", "model", *server, "--program", "p.json")
     assert code == 0
-    assert "plan of day 2" in run("labels", "--memory", "m")[1]
-    code, _, err = run("ingest", "trip.jsonl", "--memory", "n", "--labels", "model", "--stepwise", *server,
+    assert "plan of day 2" in stitch("labels", "--memory", "m")[1]
+    code, _, err = stitch("ingest", "trip.jsonl", "--memory", "n", "--labels", "model", "--stepwise", *server,
                        "--program", "p.json")  # fmt: skip
     assert code == 2
     assert "is for 'windowed', not for 'stepwise'" in err
-    code, _, err = run("query", "What?", "--memory", "m", "--filter", "model", *server, "--program", "p.json")
+    code, _, err = stitch("query", "What?", "--memory", "m", "--filter", "model", *server, "--program", "p.json")
     assert (code, "is for 'windowed', not for 'filter'" in err) == (2, True)
 
 
-def test_what_is_worse_is_not_kept(run, tmp_path, labeled):
+def test_what_is_worse_is_not_kept(stitch, tmp_path, labeled):
     judged = write_lines(tmp_path / "others.jsonl", (days(n) for n in range(20, 24)))
 
     def misled(system, user):
@@ -77,7 +64,7 @@ def test_what_is_worse_is_not_kept(run, tmp_path, labeled):
     with LoopbackProvider(misled) as provider:
         call = ("optimize", "windowed", "--train", labeled, "--valid", judged, "--model", "m", "--base-url",
                 provider.base_url, "--out", "p.json")  # fmt: skip
-        code, out, err = run(*call, "--json")
+        code, out, err = stitch(*call, "--json")
         assert (code, json.loads(out)["adopted"], json.loads(out)["out"]) == (1, False, None)
         assert "the compiled program is worse on the examples held back, and was not kept" in err
         assert not Path("p.json").exists()
@@ -86,27 +73,27 @@ def test_what_is_worse_is_not_kept(run, tmp_path, labeled):
 @pytest.mark.parametrize(
     "target", ["windowed", "answerer", *(pytest.param(name, marks=pytest.mark.slow) for name in ("stepwise", "filter"))]
 )
-def test_a_dry_run_calls_nothing(run, provider, target, tmp_path):
+def test_a_dry_run_calls_nothing(stitch, provider, target, tmp_path):
     folder = write_asked_days(tmp_path / "asked", steps=16)
     call = ("optimize", target, "--train", folder, "--model", "m", "--base-url", provider.base_url, "--dry-run")
-    code, out, _ = run(*call)
+    code, out, _ = stitch(*call)
     assert (code, out.startswith(f"{target} by bootstrap: about ")) == (0, True)
-    cost = json.loads(run(*call, "--json")[1])
+    cost = json.loads(stitch(*call, "--json")[1])
     assert cost["model_calls"] > 0
     assert cost["model_tokens"] > cost["model_calls"]
     assert (provider.requests, list(tmp_path.glob("*.program.json"))) == ([], [])
 
 
-def test_generated_came_data_teach_labels_and_filters(run, provider, tmp_path):
-    assert run("generate", "came", "--domain", "travel", "--size", "S", "--seed", "1", "--out", "came")[0] == 0
+def test_generated_came_data_teach_labels_and_filters(stitch, provider, tmp_path):
+    assert stitch("generate", "came", "--domain", "travel", "--size", "S", "--seed", "1", "--out", "came")[0] == 0
     for target in ("windowed", "filter"):
-        code, out, err = run("optimize", target, "--train", "came", "--model", "m", "--base-url", provider.base_url,
+        code, out, err = stitch("optimize", target, "--train", "came", "--model", "m", "--base-url", provider.base_url,
                              "--dry-run", "--json")  # fmt: skip
         assert (code, err) == (0, "")
         assert json.loads(out)["train_examples"] > 2
 
 
-def test_mistakes_are_one_line_with_a_next_step(run, labeled, tmp_path):
+def test_mistakes_are_one_line_with_a_next_step(stitch, labeled, tmp_path):
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "taken.json").write_text("{}")
     bare = [{**row, "steps": [{k: v for k, v in s.items() if k != "gold"} for s in row["steps"]]}
@@ -117,7 +104,7 @@ def test_mistakes_are_one_line_with_a_next_step(run, labeled, tmp_path):
     write_lines(tmp_path / "mute" / "trajectories.jsonl", bare)
     questions = [json.loads(line) for line in (asked / "questions.jsonl").read_text().splitlines()]
     write_lines(tmp_path / "mute" / "questions.jsonl", ({**q, "evidence": [], "answer": None} for q in questions))
-    run("ingest", plain, "--memory", "m")
+    stitch("ingest", plain, "--memory", "m")
     model = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1")
     mistakes = {
         "there is no target 'everything'": ("everything", "--train", labeled, *model),
@@ -138,7 +125,7 @@ def test_mistakes_are_one_line_with_a_next_step(run, labeled, tmp_path):
         "has the answer to a question": ("answerer", "--train", "mute", *model),
     }
     for message, arguments in mistakes.items():
-        code, out, err = run("optimize", *arguments)
+        code, out, err = stitch("optimize", *arguments)
         assert (code, out) == (2, ""), message
         said, _, hint = err.partition("\n  next: ")
         assert message in said, err
@@ -147,8 +134,8 @@ def test_mistakes_are_one_line_with_a_next_step(run, labeled, tmp_path):
         assert hint.strip(), err
 
 
-def test_a_budget_that_is_spent_leaves_no_file(run, labeled, provider):
-    code, _, err = run("optimize", "windowed", "--train", labeled, "--model", "m", "--base-url", provider.base_url,
+def test_a_budget_that_is_spent_leaves_no_file(stitch, labeled, provider):
+    code, _, err = stitch("optimize", "windowed", "--train", labeled, "--model", "m", "--base-url", provider.base_url,
                        "--model-budget-tokens", "50000")  # fmt: skip
     assert (code, "budget of 50000 tokens is spent" in err, "--dry-run" in err) == (6, True, True)
     assert not Path("windowed.program.json").exists()
@@ -181,22 +168,22 @@ def test_an_interruption_leaves_no_file(labeled):
     assert [file.name for file in Path().iterdir()] == ["days.jsonl"]
 
 
-def test_corrections_teach_and_stay(run, provider, tmp_path):
+def test_corrections_teach_and_stay(stitch, provider, tmp_path):
     for n in range(6):
         rows = [{key: row[key] for key in ("role", "content")} for row in days(n)["steps"]]
         write_lines(tmp_path / f"trip-{n}.jsonl", rows)
-    assert run("ingest", *(f"trip-{n}.jsonl" for n in range(6)), "--memory", "m")[0] == 0
-    code, _, err = run("correct", "3", "--scope", "plan of day 2", "--memory", "m")
+    assert stitch("ingest", *(f"trip-{n}.jsonl" for n in range(6)), "--memory", "m")[0] == 0
+    code, _, err = stitch("correct", "3", "--scope", "plan of day 2", "--memory", "m")
     assert (code, "6 trajectories have a step '3'" in err, "--trajectory" in err) == (2, True, True)
-    code, _, err = run("correct", "99", "--scope", "x", "--memory", "m")
+    code, _, err = stitch("correct", "99", "--scope", "x", "--memory", "m")
     assert (code, "no trajectory has a step '99'" in err) == (2, True)
     for n in range(6):
-        assert run("correct", "3", "--trajectory", f"trip-{n}", "--scope", "plan of day 2", "--event", "tell price",
+        assert stitch("correct", "3", "--trajectory", f"trip-{n}", "--scope", "plan of day 2", "--event", "tell price",
                    "--entity", "price", "--by", "ann", "--memory", "m")[0] == 0  # fmt: skip
-    code, out, err = run("optimize", "windowed", "--train", "m", "--limit", "3", "--out", "said.json", "--model", "m",
-                         "--base-url", provider.base_url)  # fmt: skip
+    model = ("--model", "m", "--base-url", provider.base_url)
+    code, out, err = stitch("optimize", "windowed", "--train", "m", "--limit", "3", "--out", "said.json", *model)
     assert out.startswith("windowed by bootstrap: learned from 3 examples, judged on 2 others\nbefore: ")
-    code, out, err = run(
+    code, out, err = stitch(
         "optimize", "windowed", "--train", "m", "--model", "m", "--base-url", provider.base_url, "--json"
     )
     done = json.loads(out)
@@ -208,26 +195,26 @@ def test_corrections_teach_and_stay(run, provider, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_log_folder_lets_the_same_command_go_on_and_pay_nothing_twice(run, labeled, tmp_path):
+def test_a_log_folder_lets_the_same_command_go_on_and_pay_nothing_twice(stitch, labeled, tmp_path):
     options = ("optimize", "windowed", "--train", labeled, "--optimizer", "gepa", "--limit", "3", "--log", "log",
                "--out", "p.json", "--json")  # fmt: skip
     with LoopbackProvider(labeling_pupil()) as whole:
         server = ("--model", "m", "--base-url", whole.base_url)
-        assert run(*options[:-4], "elsewhere", *options[-3:], *server)[0] == 0
+        assert stitch(*options[:-4], "elsewhere", *options[-3:], *server)[0] == 0
         Path("p.json").rename("whole.json")
     needed = len(whole.requests)
     with LoopbackProvider(labeling_pupil()) as provider:
         server = ("--model", "m", "--base-url", provider.base_url)
-        code, _, err = run(*options, *server, "--budget-calls", "20")
+        code, _, err = stitch(*options, *server, "--budget-calls", "20")
         assert code != 0
         assert "the budget of 20 calls is spent" in err
         assert "the replies so far are kept in 'log'" in err
-        code, out, _ = run(*options, *server)
+        code, out, _ = stitch(*options, *server)
         assert code == 0
         paid = len(provider.requests)
         assert needed - 2 <= paid <= needed + 4  # replies under way when the budget was spent may come twice
         Path("p.json").unlink()
-        again = json.loads(run(*options, *server)[1])
+        again = json.loads(stitch(*options, *server)[1])
     assert len(provider.requests) == paid
     assert again["model_calls"] == again["recalled_calls"] == json.loads(out)["model_calls"]
     assert json.loads(out)["after"] == again["after"]

@@ -44,14 +44,6 @@ class TestMemoryOfAnotherOwner(MemoryContract, TreesContract):
             yield memory
 
 
-@pytest.mark.slow  # by the same way as that of another tenant
-class TestMemoryOfItsOwner(MemoryContract, TreesContract):
-    @pytest.fixture
-    def memory(self, tmp_path: Path) -> Iterator[Memory]:
-        with open_memory(tmp_path / "m"), open_memory(tmp_path / "m") as memory:
-            yield memory
-
-
 class AccessOfTheTest(Access):
     """Serves everybody, as one tenant after the other."""
 
