@@ -70,15 +70,6 @@ def test_a_reply_that_cannot_be_used_is_counted_and_finds_nothing(folder):
     assert told["exact"]["f1"] == 0
 
 
-def test_edits_that_do_something_else_are_wrong(folder):
-    def carelessly(system, user):
-        said = understand(system, user)
-        return {**said, "operations": [json.dumps({"op": "delete", "id": "a"})]} if "operations" in said else said
-
-    model = LanguageModel("scripted", completion=ScriptedCompletion(carelessly))
-    assert figures_in_words(run_in_words(load_tree_set(folder), model))["edits"]["exact_share"] == 0
-
-
 def test_the_command_asks_a_model_over_http(folder):
     with LoopbackProvider(understand) as provider:
         server = ("--language-model", "m", "--base-url", provider.base_url)

@@ -6,9 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from stitch.cli import main
-from stitch.config import Settings
-
 HEEDING = (
     "import os, signal, sys\n"
     "for each in (signal.SIGINT, signal.SIGTERM): signal.signal(each, signal.SIG_DFL)\n"
@@ -17,25 +14,13 @@ HEEDING = (
 
 
 @pytest.fixture(autouse=True)
-def empty_folder(tmp_path, monkeypatch):
-    """The current folder is empty, and no setting stands in the environment."""
-    monkeypatch.chdir(tmp_path)
-    for name in [*Settings.model_fields, "config"]:
-        monkeypatch.delenv(f"STITCH_{name.upper()}", raising=False)
+def empty_folder(in_empty_folder):
+    pass
 
 
 @pytest.fixture
-def run(monkeypatch, capfd):
-    """Runs the command in this process; gives exit status, standard output and standard error."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["stitch", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
+def run(stitch):
+    return stitch
 
 
 @pytest.fixture

@@ -110,16 +110,6 @@ def test_the_command_explains_and_so_does_an_empty_result(folder, run):
     assert "nothing is found" in err
 
 
-def test_the_command_refuses_what_it_cannot_read_and_what_is_not_there(folder, run):
-    status, _, err = run("select", "//Stp", "--memory", folder)
-    assert status == 2
-    assert "did you mean Step" in err
-    status, _, err = run("select", "//Step[", "--memory", folder)
-    assert (status, "at character 8" in err) == (2, True)
-    status, _, err = run("select", "//Step", "--trajectory", "nowhere", "--memory", folder)
-    assert (status, "nowhere" in err) == (2, True)
-
-
 def test_themes_are_listed_and_shown_and_an_unknown_one_is_refused(folder, run):
     status, out, _ = run("themes", "--memory", folder)
     assert status == 0

@@ -15,7 +15,7 @@ from dspy.clients.call_result import attributes
 from dspy.utils.callback import BaseCallback
 from dspy.utils.dummies import DummyLM
 
-from stitch import Step, open_memory, open_tenants
+from stitch import Step, open_memory
 from stitch.errors import BudgetSpentError, ModelUnavailableError, ReplyError, SettingsError
 from stitch.lifecycle.selection import Selector
 from stitch.lm import LanguageModel, Limits, Price, Purpose
@@ -61,22 +61,6 @@ def test_three_lines_of_a_dspy_user_label_and_choose_filters(tmp_path: Path) -> 
         assert set(memory.ledger.stages()) == {"window", "filter"}
     assert lm.history == []
     assert len(engine.prompts) == 2
-
-
-def test_one_lm_labels_for_all_tenants_of_a_folder_and_each_pays_its_own(tmp_path: Path) -> None:
-    lm, engine = scripted()
-    days = {"ann": 1, "bob": 2}
-    with open_tenants(tmp_path / "m", labels="model", lm=lm) as tenants:
-        for name, day in days.items():
-            memory = tenants.memory(name)
-            memory.add(Step(role="user", content=f"Is day {day} free?"), trajectory="t")
-            memory.flush()
-            assert memory.labeler.startswith("fake/scripted windowed")
-            scopes = [entry.labels.intent.scope for entry in memory.steps("t") if entry.labels]
-            assert scopes == [f"plan of day {day}"]
-        assert [tenants.memory(name).ledger.total().calls for name in days] == [1, 1]
-    assert ["day 1" in user for _, user in engine.prompts] == [True, False]
-    assert lm.history == []
 
 
 def test_its_key_address_settings_and_callbacks_hold() -> None:

@@ -6,12 +6,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from qdrant_edge import EdgeShard, PointVectors, UpdateOperation
 
 from contracts.worlds import DIMENSION, EMBEDDER, make_record
-from stitch.core import ContextualIntent, DensityQuery
+from stitch.core import DensityQuery
 from stitch.errors import StoreError, StoreMismatchError
 from stitch.store import QdrantStore
 from stitch.store.folder import LAYOUT
@@ -79,28 +78,3 @@ def test_a_store_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path) -
         open_store(tmp_path)
     assert "pip install" in caught.value.hint
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files(tmp_path)} == before
-
-
-def test_no_word_of_what_was_deleted_is_in_any_file_of_a_closed_store(tmp_path: Path) -> None:
-    intent = ContextualIntent(
-        scope="scope zorblatt", event_types=("event zorblatt",), entity_types=("entity zorblatt",)
-    )
-    gone = make_record("step zorblatt", trajectory="trip zorblatt", text="text zorblatt", intent=intent)
-    gone = gone._replace(vector=np.array([0.5, -0.5, 0.5, -0.5, 0, 0, 0, 0], dtype=np.float32))
-    bits = gone.vector.astype(np.float16).tobytes()[:8]
-    kept = [make_record(str(n), position=n, text=f"text {n}") for n in range(80)]
-
-    def holders(text: bytes) -> list[str]:
-        return [path.name for path in files(tmp_path) if text in path.read_bytes()]
-
-    with closing(QdrantStore(tmp_path, embedder_name=EMBEDDER, dimension=DIMENSION)) as store:
-        store.put([*kept, gone])
-        store.flush()
-        assert {"page_0.dat"} <= {*holders(b"zorblatt")}, "what is looked for could be found"
-        store.delete("t", [gone.snippet.id])
-        store.purge()
-        assert holders(b"zorblatt") == holders(bits) == []
-    assert holders(b"zorblatt") == holders(bits) == []
-    query = DensityQuery(tenant="t", k=100)
-    with closing(open_store(tmp_path)) as store:
-        assert len(store.rank(query)) == 80

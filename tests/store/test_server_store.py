@@ -27,7 +27,7 @@ from contracts.worlds import (
 )
 from doubles.qdrant import LoopbackQdrant
 from stitch.core import ContextualIntent, DensityQuery, SnippetRecord, snippet_id
-from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
+from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store import ServerStore
 from stitch.store.connection import Server
 from stitch.store.options import QdrantOptions
@@ -75,23 +75,6 @@ RECORDS = [make_record(str(n), position=n, vector=[1.0, float(n), *[0.0] * 6]) f
 
 
 # Whose a collection is
-
-
-def test_a_collection_is_refused_to_another_journal_with_both_ids_and_nothing_is_touched(
-    qdrant: LoopbackQdrant, tmp_path: Path
-) -> None:
-    with closing(open_store(qdrant, tmp_path / "mine")) as store:
-        store.put(RECORDS)
-    before = qdrant.collections["stitch"].ids()
-    with pytest.raises(StoreMismatchError, match="belongs to the journal mine, and this one is yours") as caught:
-        open_store(qdrant, tmp_path / "yours", journal="yours")
-    assert "STITCH_COLLECTION" in caught.value.hint
-    assert "--adopt --dry-run" in caught.value.hint
-    assert qdrant.collections["stitch"].ids() == before
-    with closing(open_store(qdrant, tmp_path / "yours", journal="yours", collection="other")) as other:
-        other.put(RECORDS[:1])
-    with closing(open_store(qdrant, tmp_path / "mine")) as store:
-        assert steps(store) == list("01234")
 
 
 # What goes to the server
@@ -143,15 +126,6 @@ def test_a_search_makes_three_requests_or_five(qdrant: LoopbackQdrant, tmp_path:
             counts.append(len(qdrant.requests) - before)
     assert sorted(counts)[25] <= 3
     assert max(counts) <= 5
-
-
-def test_what_is_deleted_is_gone_on_the_server(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
-    with closing(open_store(qdrant, tmp_path)) as store:
-        store.put(RECORDS)
-        store.put([RECORDS[0]._replace(vector=RECORDS[3].vector)])
-        store.delete("t", [RECORDS[1].snippet.id])
-        assert len(qdrant.collections["stitch"].ids()) == 4
-        assert nearest(store, RECORDS[3])[:2] == ["0", "3"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pytest
 from stitch import Memory, Step, open_memory
 from stitch.assemble import open_tenants
 from stitch.lifecycle.selection import Selector
-from stitch.maintenance import restore_memory
 
 TALK = [
     ("Ann", "Where did you put the xylophone?"),
@@ -86,16 +85,6 @@ def test_tenants_of_one_folder_have_themes_of_their_own(folder: Path) -> None:
         tenants.memory("b").add(Step(role="user", content="The cat sleeps on the warm roof."), trajectory="t")
         assert said(tenants.memory("b")) == {"The cat sleeps on the warm roof."}
         assert not [text for text in said(tenants.memory("a")) if "cat" in text]
-
-
-def test_a_restored_backup_has_the_same_themes(folder: Path, tmp_path: Path) -> None:
-    with open_memory(folder) as memory:
-        memory.add_many(talk(), trajectory="t")
-        before = memory.themes()
-        memory.lifecycle.backup(tmp_path / "copy")
-    restore_memory(tmp_path / "copy", memory=tmp_path / "back")
-    with open_memory(tmp_path / "back") as memory:
-        assert memory.themes() == before
 
 
 MEASURES = b'"measures":{"to_theme":{},"to_neighbor":{}}'

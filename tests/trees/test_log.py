@@ -175,20 +175,6 @@ def test_any_history_is_read_as_it_was_written(seed):
     assert [opened(journal).tree(version) for version in versions] == trees
 
 
-def test_a_deleted_tree_is_gone_for_whoever_has_it_open(journal):
-    log = made(journal)
-    made(journal, name="other")
-    journal.erase_records("t", kind=TREES, key=keys_of(journal, "t", "trip"))
-    with pytest.raises(InputError, match=r"no tree 'trip' in this memory") as refused:
-        log.append(new(rename("Tue")), branch="main", parent="v1")
-    assert "'other'" in refused.value.hint
-    made(journal)
-    with pytest.raises(InputError, match="no tree 'trip'"):
-        log.refresh()
-    with pytest.raises(InputError, match="no tree 'x'"):
-        opened(journal, "x")
-
-
 def test_all_that_any_version_says_is_told(journal):
     log = made(journal)
     log.append(new(rename("Tuesday"), message="because"), branch="main", parent="v1")

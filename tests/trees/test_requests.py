@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from stitch import open_memory, signatures
-from stitch.errors import ModelError, ModelUnavailableError, SettingsError
+from stitch.errors import ModelError, SettingsError
 from stitch.lm import LanguageModel
 from stitch.testing.model import ScriptedCompletion, fields_of
 from stitch.trees import Delete, TreeReply
@@ -252,13 +252,6 @@ def test_what_was_before_is_asked_of_all_versions(talk, trip, model):
     model.answer("Museum 3.")
     assert talk.ask("what was on day 3?").selection[0].version == "v1"
     assert '"versions":["v1"]' in model.heard[-1][1]["nodes"]
-
-
-def test_a_model_that_fails_is_told(talk, trip, model):
-    model.completion.fail_next(*[ModelUnavailableError("down")] * 9)
-    with pytest.raises(ModelError):
-        talk.request("x", confirm=True)
-    assert trip.version == "v1"
 
 
 def test_conditions_can_be_judged_by_the_model(tmp_path, trip, model):
