@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,14 +16,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from stitch.bench.data.types import GoldLabels, Inquiry, Question, StepGold
 from stitch.core import (
     ContextualIntent,
-    EntityTypeSummary,
     IntentFilter,
     Labeler,
     LabelInventory,
     LabelKind,
     LabelSession,
     LabelVocabulary,
-    ScopeSummary,
     Step,
     StepLabels,
 )
@@ -105,6 +102,22 @@ def _lines(file: Path) -> list[bytes]:
         raise InputError(f"cannot read {str(file)!r}: {reason}", hint="name `local`, `model`, or files") from error
 
 
+class _Session:
+    """A session that goes on as another one does."""
+
+    def __init__(self, session: LabelSession) -> None:
+        self._session = session
+
+    def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
+        self._session.replay(steps, labels)
+
+    def inventory(self) -> LabelInventory:
+        return self._session.inventory()
+
+    def save(self) -> bytes:
+        return self._session.save()
+
+
 class GoldLabeler:
     """Gives every step its gold labels: the ceiling of what labels can do. A step without gold gets none."""
 
@@ -114,45 +127,22 @@ class GoldLabeler:
         self._gold = gold
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> LabelSession:
-        """Start labeling a trajectory; there is nothing to continue from."""
-        return _GoldSession(trajectory, self._gold.get(trajectory, {}))
+        """Start labeling a trajectory, or continue from what a session saved; the label space is kept as of others."""
+        from stitch.label.local import LocalLabeler
+
+        return _GoldSession(self._gold.get(trajectory, {}), LocalLabeler().begin(trajectory, saved))
 
 
-class _GoldSession:
-    def __init__(self, trajectory: str, gold: StepGold) -> None:
-        self._trajectory, self._gold = trajectory, gold
-        self._intents: list[ContextualIntent] = []
+class _GoldSession(_Session):
+    def __init__(self, gold: StepGold, session: LabelSession) -> None:
+        super().__init__(session)
+        self._gold = gold
 
     def label(self, steps: Sequence[Step]) -> list[StepLabels]:
         intents = (gold_intent(self._gold.get(str(step.id), GoldLabels())) for step in steps)
         labels = [StepLabels(intent=intent, made_by="gold") for intent in intents]
         self.replay(steps, labels)
         return labels
-
-    def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
-        self._intents += [own.intent for own in labels]
-
-    def inventory(self) -> LabelInventory:
-        spans: dict[str, list[tuple[int, int]]] = {}
-        for place, intent in enumerate(self._intents):
-            if intent.scope:
-                spans.setdefault(intent.scope, []).append((place, place))
-        events, entities = (
-            Counter(value for intent in self._intents for value in getattr(intent, kind))
-            for kind in ("event_types", "entity_types")
-        )
-        return LabelInventory(
-            scopes=tuple(
-                ScopeSummary(name=name, trajectory=self._trajectory, spans=tuple(own), steps=len(own))
-                for name, own in spans.items()
-            ),
-            event_types=dict(events),
-            entity_types={name: EntityTypeSummary(steps=count) for name, count in entities.items()},
-            steps=len(self._intents),
-        )
-
-    def save(self) -> bytes:
-        return b"gold"
 
 
 class Without:
@@ -167,9 +157,10 @@ class Without:
         return _SessionWithout(self._kinds, self._labeler.begin(trajectory, saved), made_by=self.name)
 
 
-class _SessionWithout:
+class _SessionWithout(_Session):
     def __init__(self, kinds: frozenset[LabelKind], session: LabelSession, *, made_by: str) -> None:
-        self._session, self._made_by = session, made_by
+        super().__init__(session)
+        self._made_by = made_by
         self._none = {_FIELDS[kind]: None if kind is LabelKind.SCOPE else () for kind in kinds}
         self._none_of: dict[str, object] = {
             _INVENTORY[kind]: () if kind is LabelKind.SCOPE else {} for kind in kinds if kind in _INVENTORY
@@ -181,14 +172,8 @@ class _SessionWithout:
             for own in self._session.label(steps)
         ]
 
-    def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
-        self._session.replay(steps, labels)
-
     def inventory(self) -> LabelInventory:
-        return self._session.inventory().model_copy(update=self._none_of)
-
-    def save(self) -> bytes:
-        return self._session.save()
+        return super().inventory().model_copy(update=self._none_of)
 
 
 _INVENTORY = {LabelKind.SCOPE: "scopes", LabelKind.EVENT_TYPE: "event_types", LabelKind.ENTITY_TYPE: "entity_types"}

@@ -70,15 +70,23 @@ def measure_labeler(labeler: Labeler, steps: Sequence[Step], *, ledger: Ledger) 
     }
 
 
+def labeler_of(way: str, model: LanguageModel, *, asks: bool) -> Labeler:
+    """The labeler that goes one of the ways, and asks for what steps are found by or not."""
+    from stitch.embed import StaticEmbedder
+    from stitch.label.local import LocalLabeler
+    from stitch.label.model.stepwise import StepwiseLabeler
+    from stitch.label.model.windowed import WindowedLabeler
+
+    if way == "stepwise":
+        return StepwiseLabeler(model, embedder=StaticEmbedder(), fallback=LocalLabeler(), asks=asks)
+    return WindowedLabeler(model, fallback=LocalLabeler(), asks=asks)
+
+
 def measure_material(data: Path, *, known: Sequence[Path], ways: Sequence[str]) -> dict[str, dict[str, float]]:
     """Calls and tokens a step of labeling each trajectory of a set of questions, or of CAME-Bench, in each way."""
     from stitch.bench.data.came import load_came
     from stitch.bench.data.sets import load_questions, trajectories_in
-    from stitch.embed import StaticEmbedder
-    from stitch.label.local import LocalLabeler
     from stitch.label.model.quoting import shown_text
-    from stitch.label.model.stepwise import StepwiseLabeler
-    from stitch.label.model.windowed import WindowedLabeler
     from stitch.lm import LanguageModel
 
     labels, found = read_known(known), {}
@@ -89,9 +97,7 @@ def measure_material(data: Path, *, known: Sequence[Path], ways: Sequence[str]) 
         for way in ways:
             asks = way == "windowed"
             model = LanguageModel("known", completion=KnownCompletion(shown, asks=asks))
-            labeler: Labeler = WindowedLabeler(model, fallback=LocalLabeler(), asks=asks)
-            if way == "stepwise":
-                labeler = StepwiseLabeler(model, embedder=StaticEmbedder(), fallback=LocalLabeler(), asks=False)
+            labeler = labeler_of(way, model, asks=asks)
             found[f"{trajectory.id}, {way}"] = measure_labeler(labeler, trajectory.steps, ledger=model.ledger)
     return found
 
@@ -124,14 +130,8 @@ def command(data: Path | None, known: tuple[Path, ...], ways: tuple[str, ...], a
 
 
 def _measured() -> dict[str, Any]:
-    from stitch.embed import StaticEmbedder
-    from stitch.label.local import LocalLabeler
-    from stitch.label.model.stepwise import StepwiseLabeler
-    from stitch.label.model.windowed import WindowedLabeler
-
-    steps, windowed, stepwise = came_steps(), by_rules(), by_rules()
-    by_step = StepwiseLabeler(stepwise, embedder=StaticEmbedder(), fallback=LocalLabeler())
-    return {
-        "windowed": measure_labeler(WindowedLabeler(windowed, fallback=LocalLabeler()), steps, ledger=windowed.ledger),
-        "stepwise": measure_labeler(by_step, steps, ledger=stepwise.ledger),
-    }
+    steps, found = came_steps(), {}
+    for way in ("windowed", "stepwise"):
+        model = by_rules()
+        found[way] = measure_labeler(labeler_of(way, model, asks=True), steps, ledger=model.ledger)
+    return found

@@ -99,7 +99,7 @@ class Run:
         return {
             "entity_resolution_recall": scoring.entity_resolution(self.prepared, method),
             "context_tokens": mean(tokens).value,
-            "context_tokens_p50": scoring.quantile(tokens, 0.5),
+            "context_tokens_p50": scoring.quantile(tokens, 50),
             **scoring.latency(records),
             **scoring.answer_costs(records),
         }

@@ -8,13 +8,7 @@ from typing import Any
 
 from stitch.bench.answering import NO_MODEL, is_unscored, score_answered
 from stitch.bench.figures import Figures
-from stitch.bench.metrics.answers import (
-    contains_normalized,
-    items_of,
-    normalize,
-    said_in_context,
-    token_f1,
-)
+from stitch.bench.metrics.answers import contains_normalized, items_of, normalize, said_in_context, token_f1
 from stitch.bench.metrics.evidence import (
     BUDGETS,
     SelectionDiagnostics,
@@ -27,6 +21,7 @@ from stitch.bench.metrics.evidence import (
 )
 from stitch.bench.metrics.scores import PairedDifference, Score, Unscored, compare_paired, mean
 from stitch.bench.records import Answered, Prepared, Record
+from stitch.bench.timing import percentile
 from stitch.core import DecidedBy
 
 Measure = Callable[[Record], Score]
@@ -135,7 +130,7 @@ def grouped(
 def latency(records: Sequence[Record]) -> dict[str, float | None]:
     """Median and 95th percentile of the time a search took."""
     times = [record.milliseconds for record in records]
-    return {"search_p50_ms": quantile(times, 0.5), "search_p95_ms": quantile(times, 0.95)}
+    return {"search_p50_ms": quantile(times, 50), "search_p95_ms": quantile(times, 95)}
 
 
 def answer_costs(records: Sequence[Record]) -> dict[str, Any]:
@@ -150,7 +145,7 @@ def answer_costs(records: Sequence[Record]) -> dict[str, Any]:
         "model_calls": sum(own.model_calls for own in made),
         "model_tokens": sum(own.model_tokens for own in made),
         "model_cost_usd": _total(own.cost_usd for own in made),
-        "answer_p50_s": quantile([own.seconds for own in made], 0.5),
+        "answer_p50_s": quantile([own.seconds for own in made], 50),
     }
 
 
@@ -172,10 +167,9 @@ def _total(costs: Iterable[float | None]) -> float | None:
     return None if None in every else round(sum(cost for cost in every if cost), 6)
 
 
-def quantile(values: Sequence[float], share: float) -> float | None:
-    """The value below which this share of the values lies (nearest rank); None without values."""
-    ordered = sorted(values)
-    return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 3) if ordered else None
+def quantile(values: Sequence[float], percent: int) -> float | None:
+    """The value below which so many percent of the values are (nearest rank); None without values."""
+    return round(percentile(values, percent), 3) if values else None
 
 
 def diagnostics(records: Iterable[Record]) -> dict[str, Any] | None:
