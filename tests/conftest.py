@@ -10,7 +10,7 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from stitch import Memory, open_memory
 from stitch.core import Step, ToolCall
 
 # What tests start finds `doubles` and `contracts`, as they do.
@@ -68,6 +69,13 @@ def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, which is empty."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    """A memory that holds nothing yet."""
+    with open_memory(tmp_path / "m") as opened:
+        yield opened
 
 
 @pytest.fixture

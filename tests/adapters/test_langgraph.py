@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from stitch import Memory, open_memory
+from stitch import Memory
 from stitch.adapters.langgraph import MemoryStore
 
 ANN, BOB = ("users", "ann"), ("users", "bob")
@@ -31,12 +30,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-@pytest.fixture
-def memory(tmp_path: Any) -> Iterator[Memory]:
-    with open_memory(tmp_path / "m") as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,7 @@ from agents.memory import Session, SessionSettings
 from agents.models.interface import Model
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from stitch import Memory, Step, open_memory
+from stitch import Memory, Step
 from stitch.adapters.openai_agents import MemorySession, recall_tool
 
 CALL = {"type": "function_call", "call_id": "c1", "name": "find", "arguments": "{}"}
@@ -27,12 +25,6 @@ ITEMS: list[Any] = [
     {"type": "function_call_output", "call_id": "c1", "output": "Casa Azul"},
     {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Casa Azul."}]},
 ]
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with open_memory(tmp_path / "m") as opened:
-        yield opened
 
 
 def test_a_session_gives_back_what_it_was_given_and_takes_back_the_last(memory: Memory) -> None:

@@ -21,12 +21,6 @@ STEPS = [
 ]
 
 
-@pytest.fixture
-def memory(tmp_path):
-    with open_memory(tmp_path / "m") as opened:
-        yield opened
-
-
 def test_a_retriever_of_the_settings_that_is_not_there_is_named_when_the_memory_opens(tmp_path):
     with pytest.raises(SettingsError, match="no retriever 'magic'") as error:
         open_memory(tmp_path / "m", retriever="magic")

@@ -15,7 +15,7 @@ import pytest
 from pydantic import BaseModel
 
 from doubles.golden import compare_answers
-from stitch import Memory, open_memory
+from stitch import Memory
 from stitch.errors import InputError, StepRejectedError
 from stitch.lifecycle.selection import Selector
 
@@ -32,12 +32,6 @@ TALK: list[dict[str, Any]] = [
     {"role": "tool", "tool_call_id": "c1", "content": "Casa Azul, 80 euros"},
     {"role": "assistant", "content": "The Casa Azul, for 80 euros."},
 ]  # fmt: skip
-
-
-@pytest.fixture
-def memory(tmp_path):
-    with open_memory(tmp_path / "m") as opened:
-        yield opened
 
 
 def said(memory: Memory, trajectory: str = "t") -> list[tuple[str, str]]:
