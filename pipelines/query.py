@@ -27,7 +27,7 @@ _OF_A_SEARCH = (
 @click.option(
     "-k",
     type=click.IntRange(min=1),
-    help="The number of steps to return.  [default: those in the context, of which the first ten are listed]",
+    help="The number of hits, and the most steps of the context.  [default: 10 hits, and whatever fits the context]",
 )
 @click.option("--context-tokens", "budget_tokens", type=click.IntRange(min=1), metavar="N",
               help="The budget of the context in tokens.  [default: 2000]")  # fmt: skip

@@ -71,8 +71,8 @@ def _as_written(value: Any) -> str:
 def mcp(*, trajectory: str, **settings: Any) -> None:
     """Serve the memory to an MCP client on standard input and output, until it ends the connection.
 
-    Six tools: search, remember, why, timeline, correct, forget. A client is told to run this command; over HTTP,
-    `stitch serve` has the same tools at /mcp. The memory is made if it is not there.
+    Tools: remember, recall, why, timeline, themes, correct, forget, and for trees select and edit. Configure the client
+    to run this command; over HTTP, `stitch serve` has the same tools at /mcp. The memory is made if it is not there.
 
     \b
     Example:

@@ -46,7 +46,7 @@ BY_HAND = ("make", "pip", "git", "cd", "source", "curl", "docker", "claude", "ex
 """Commands of others, which no test runs."""
 VARIES = (
     r"(?<=recorded )\d{4}-\d\d-\d\d \d\d:\d\d",
-    r"(?<=recorded )\d+ \w+ \d{4} \d\d:\d\d",
+    r"(?<=recorded )\d+ \w+ \d{4}(?: \d\d:\d\d)?",
     r"(?<='recorded': )'[^']+'",
     r"(?<=until )\d{4}-[\d :-]+(?=,)",
     r"(?<= in )\d+\.\d(?= s:)",
