@@ -111,7 +111,7 @@ def command(
     with opened_memory(must_exist=False, **settings) as memory:
         rejects_path = Path(rejects) if rejects else memory.folder / "rejects.jsonl"
         with _rejects_file(rejects_path, tenant=memory.tenant) as reject, progress_drawn():
-            reading = _Reading([] if follow else paths)
+            reading = _IngestProgress([] if follow else paths)
             report = IngestReport()
             try:
                 report = ingest(
@@ -296,7 +296,7 @@ def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], 
             file.close()
 
 
-class _Reading:
+class _IngestProgress:
     """Progress in steps, and in lines of all where these can be counted."""
 
     def __init__(self, paths: Sequence[str]) -> None:

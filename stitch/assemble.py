@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from stitch import parts
 from stitch.config import OWN, LoadedSettings, Settings, load_settings
 from stitch.core import tenant_name
-from stitch.core.process import OwnProcess
+from stitch.core.process import ForkGuard
 from stitch.core.text_cache import clear_text_caches
 from stitch.embed import LexicalEncoder
 from stitch.errors import ReadOnlyError, SettingsError, StitchError, StoreLockedError
 from stitch.ingest import Ingestor, Role
-from stitch.ingest.snippets import VectorTime
+from stitch.ingest.snippets import EmbedMode
 from stitch.journal import check_version
 from stitch.lifecycle import folder as places
 from stitch.lifecycle.folder import is_served, is_shared, is_url, owner_note, store_folder
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from stitch.core import DensityCount, Embedder, FilterSelector, Labeler, Observer, Retriever, SnippetStore
-    from stitch.given_settings import GivenSettings
     from stitch.journal import Journal
+    from stitch.settings_overrides import GivenSettings
 
 _log = logging.getLogger(__name__)
 
@@ -304,9 +304,9 @@ def open_parts(
         places.check_there(location, folder)
     places.check_restored(location, folder)
     with ExitStack() as resources:
-        process = OwnProcess(f"the memory {location!r}")
+        process = ForkGuard(f"the memory {location!r}")
         if not is_url(location) and cannot_be_written(folder):
-            process = OwnProcess(f"the memory {location!r}", read_only=ReadOnlyError(location))
+            process = ForkGuard(f"the memory {location!r}", read_only=ReadOnlyError(location))
             folder = resources.enter_context(copy_to_read(folder))
         embedder, lexical = parts.embedder_for(settings), LexicalEncoder()
         ledger = Ledger(folder / places.LEDGER_FILE)
@@ -341,7 +341,7 @@ def open_parts(
             observer=observer,
             only=only,
             label_threads=threads,
-            vectors=VectorTime.of(settings.vectors, slow=settings.embeds_slowly),
+            vectors=EmbedMode.of(settings.vectors, slow=settings.embeds_slowly),
             interrupt=None if model is None else model.interrupt,
             redact=settings.redact_secrets,
             redact_also=parts.redact_rule_of(settings),

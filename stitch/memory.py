@@ -35,10 +35,10 @@ from stitch.memory_parts import (
     MemoryParts,
     MemoryStatus,
     SearchDefaults,
-    for_asyncio,
-    items_for_asyncio,
+    items_to_async,
     of_one_tenant,
     retriever_named,
+    to_async,
 )
 
 __all__ = ["Memory", "MemoryParts", "MemoryStatus", "SearchDefaults", "retriever_named"]
@@ -352,7 +352,7 @@ class Memory(AskedMemory):
             **counts._asdict(),
             waiting=counts.waiting,
             without_vectors=self._ingestor.worker.without_vectors(self.tenant),
-            away=self._ingestor.reach.reason,
+            away=self._ingestor.store_health.reason,
             snippets=store.count(self.tenant),
             labeled_by=self._ingestor.journal.makers(self.tenant),
             redacted=self._ingestor.secrets.counts(self.tenant),
@@ -456,23 +456,23 @@ class Memory(AskedMemory):
                 for result in each_checked(await asyncio.to_thread(store, batch), check):
                     yield result
 
-    aadd = for_asyncio(add)
-    aadd_many = for_asyncio(add_many)
-    aadd_each = for_asyncio(add_each)
-    aadd_messages = for_asyncio(add_messages)
-    aselect = for_asyncio(select)
-    aget: Callable[..., Coroutine[Any, Any, Entry | None]] = for_asyncio(get)
-    adelete = for_asyncio(delete)
-    ainventory = for_asyncio(inventory)
-    athemes = for_asyncio(themes)
-    atrajectories = for_asyncio(trajectories)
-    asteps = items_for_asyncio(steps)
-    areceipts = items_for_asyncio(receipts)
-    astatus = for_asyncio(status)
-    aretry = for_asyncio(retry)
-    afinish = for_asyncio(finish)
-    aflush = for_asyncio(flush)
-    aclose = for_asyncio(close)
+    aadd = to_async(add)
+    aadd_many = to_async(add_many)
+    aadd_each = to_async(add_each)
+    aadd_messages = to_async(add_messages)
+    aselect = to_async(select)
+    aget: Callable[..., Coroutine[Any, Any, Entry | None]] = to_async(get)
+    adelete = to_async(delete)
+    ainventory = to_async(inventory)
+    athemes = to_async(themes)
+    atrajectories = to_async(trajectories)
+    asteps = items_to_async(steps)
+    areceipts = items_to_async(receipts)
+    astatus = to_async(status)
+    aretry = to_async(retry)
+    afinish = to_async(finish)
+    aflush = to_async(flush)
+    aclose = to_async(close)
 
 
 def _shown(moment: float) -> str:

@@ -23,11 +23,11 @@ from stitch.lm import charged_to
 from stitch.memory_parts import (
     MemoryParts,
     SearchDefaults,
-    for_asyncio,
     note_search,
     of_one_tenant,
     retriever_named,
     searching,
+    to_async,
 )
 from stitch.text.dates import day_of
 
@@ -276,8 +276,8 @@ class AskedMemory:
             hint=f"set retriever to one of {', '.join(explaining)}",
         )
 
-    asearch = for_asyncio(search)
-    aask = for_asyncio(ask)
-    awhy = for_asyncio(why)
-    awhy_not = for_asyncio(why_not)
-    arecalls = for_asyncio(recalls)
+    asearch = to_async(search)
+    aask = to_async(ask)
+    awhy = to_async(why)
+    awhy_not = to_async(why_not)
+    arecalls = to_async(recalls)

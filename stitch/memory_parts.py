@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeV
 from pydantic import BaseModel, ConfigDict
 
 from stitch.core import SCHEMA_VERSION, Ranking, Searched
-from stitch.core.process import OwnProcess
+from stitch.core.process import ForkGuard
 from stitch.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class MemoryParts:
     """Says which hits bear on a question, where a least relevance is asked for; None where chances alone do."""
     model_workers: int = 0
     """Number of trajectories that a language model labels side by side; 0 if none labels."""
-    process: OwnProcess = field(default_factory=lambda: OwnProcess("the memory"))
+    process: ForkGuard = field(default_factory=lambda: ForkGuard("the memory"))
     """The process that may use them."""
 
     def close(self) -> None:
@@ -224,7 +224,7 @@ def of_one_tenant(
     return checked
 
 
-def for_asyncio(
+def to_async(
     method: Callable[Concatenate[Owner, Options], Result],
 ) -> Callable[Concatenate[Owner, Options], Coroutine[Any, Any, Result]]:
     """Return a method that runs another one in a thread, with the same options and types, and does not block the loop.
@@ -248,7 +248,7 @@ def _say_what_it_is(crossing: Any, method: Callable[..., Any]) -> None:
     crossing.__doc__ = f"As `{name}`, with the same options, for asyncio."
 
 
-def items_for_asyncio(
+def items_to_async(
     method: Callable[Concatenate[Owner, Options], Iterator[Result]],
 ) -> Callable[Concatenate[Owner, Options], AsyncIterator[Result]]:
     """The same for a method that returns an iterator: a thread takes its items, some at a time."""

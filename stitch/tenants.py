@@ -72,7 +72,7 @@ class Tenants:
     @property
     def away(self) -> str:
         """Reason why the store cannot be reached; empty if it can."""
-        return self._parts.ingestor.reach.reason
+        return self._parts.ingestor.store_health.reason
 
     @property
     def folder(self) -> Path:

@@ -59,11 +59,11 @@ def command(
     from stitch.config import load_settings
     from stitch.server.access import Access
     from stitch.server.app import create_app
-    from stitch.server.chores import Chores
     from stitch.server.events import EventFeed
     from stitch.server.keys import KeyFile, Keys
     from stitch.server.metrics import Metrics
     from stitch.server.running import Server, listen, url_of
+    from stitch.server.scheduled_jobs import ScheduledJobs
 
     refuse_idle_model({"config": config, **settings})
     loaded = load_settings(config, memory=memory, tenant=tenant, **settings).settings
@@ -83,14 +83,14 @@ def command(
     finish = False
     try:
         app = create_app(tenants, access=access, feed=feed, metrics=metrics, mcp=_mcp())
-        chores = Chores(tenants, options)
-        chores.start()
+        jobs = ScheduledJobs(tenants, options)
+        jobs.start()
         try:
             Server(app, ready=lambda: _say_ready(url_of(listening), as_json=as_json)).serve_on(listening)
             finish = loaded.labels == "local"  # a model is not waited for: who opens the memory next goes on with it
         finally:
             app.state.served.threads.close()
-            chores.stop()
+            jobs.stop()
     finally:
         tenants.close(finish=finish)
 

@@ -63,11 +63,11 @@ def labeled_by_model(settings: Mapping[str, Any]) -> dict[str, Any]:
 def awaiting_no_vectors(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a command that waits for no vector while it adds, unless somebody has said when these come."""
     from stitch.config import load_settings
-    from stitch.ingest.snippets import VectorTime
+    from stitch.ingest.snippets import EmbedMode
 
     loaded = load_settings(**settings).settings
-    follow = VectorTime.of(loaded.vectors, slow=loaded.embeds_slowly) is VectorTime.UNLESS_AWAITED
-    return {**settings, "vectors": VectorTime.AFTER.value} if follow else dict(settings)
+    follow = EmbedMode.of(loaded.vectors, slow=loaded.embeds_slowly) is EmbedMode.AUTO
+    return {**settings, "vectors": EmbedMode.AFTER.value} if follow else dict(settings)
 
 
 def refuse_idle_model(settings: Mapping[str, Any]) -> None:

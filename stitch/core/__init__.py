@@ -20,6 +20,7 @@ from stitch.core.intent import (
     is_setup,
 )
 from stitch.core.protocols import (
+    BatchingLabeler,
     CorrectableSession,
     DensityQuery,
     DspyLanguageModel,
@@ -28,7 +29,6 @@ from stitch.core.protocols import (
     Labeler,
     LabelSession,
     Observer,
-    PatientLabeler,
     Position,
     PromptModule,
     Retriever,
@@ -120,7 +120,7 @@ __all__ = [
     "FilterMaker", "FilterSelector", "INSTRUCTS", "InputRejected", "IntentFilter",
     "KeptTrajectory", "LABELS", "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession",
     "LabelVocabulary", "Labeler", "LabelsMerged", "MemoryEvent", "MemorySnippet", "Moment", "Near", "NearStatement",
-    "Observer", "Origin", "PHASE_MARK", "PatientLabeler", "Piece", "Position", "Projection", "PromptModule", "Ranking",
+    "Observer", "Origin", "PHASE_MARK", "BatchingLabeler", "Piece", "Position", "Projection", "PromptModule", "Ranking",
     "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult", "Retriever",
     "RevisingSession", "SCHEMA_VERSION", "SETUP_SCOPE", "SIMILARITY", "ScopeSummary", "ScoredSnippet", "SearchRequest",
     "Searched", "Selection", "SnippetRecord", "SnippetStore", "SourcedStep", "Statement", "Step",

@@ -17,8 +17,8 @@ from pathlib import Path
 from stitch.errors import ForkedProcessError, StitchError
 
 
-class OwnProcess:
-    """The process in which this was made.
+class ForkGuard:
+    """Fork guard: refuses use in another process than the one that made it.
 
     Args:
         what: Names what belongs to that process, in the message.
@@ -58,7 +58,7 @@ class OwnProcess:
             raise self._read_only
 
 
-class ProcessLock(OwnProcess):
+class ProcessLock(ForkGuard):
     """A reentrant lock that refuses every process but the one that made it: there nobody would ever let go of it."""
 
     def __init__(self, what: str) -> None:

@@ -250,7 +250,7 @@ class Labeler(Protocol):
 
 
 @runtime_checkable
-class PatientLabeler(Labeler, Protocol):
+class BatchingLabeler(Labeler, Protocol):
     """A labeler that wants several steps at once, as one that asks a model does.
 
     Others stay accepted, and can be found without labels, until there are enough of them, or until `flush`, `close` or

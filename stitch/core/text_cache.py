@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 from weakref import WeakSet
 
 Given = ParamSpec("Given")
-Found = TypeVar("Found")
+Cached = TypeVar("Cached")
 
 
 class TrajectoryCache(Protocol):
@@ -25,7 +25,7 @@ _OF_TRAJECTORIES: WeakSet[TrajectoryCache] = WeakSet()
 _LOCK = Lock()
 
 
-def tell_of_erasures(cache: TrajectoryCache) -> None:
+def register_cache(cache: TrajectoryCache) -> None:
     """Register what `forget_trajectory` is passed on to, as long as it lives."""
     with _LOCK:
         _OF_TRAJECTORIES.add(cache)
@@ -39,14 +39,14 @@ def forget_trajectory(trajectory: str, *, tenant: str) -> None:
         cache.forget_trajectory(trajectory, tenant=tenant)
 
 
-def text_cache(maxsize: int) -> Callable[[Callable[Given, Found]], Callable[Given, Found]]:
+def text_cache(maxsize: int) -> Callable[[Callable[Given, Cached]], Callable[Given, Cached]]:
     """As `functools.lru_cache`, for functions of users' words: `clear_text_caches` empties it."""
 
-    def cached(function: Callable[Given, Found]) -> Callable[Given, Found]:
+    def cached(function: Callable[Given, Cached]) -> Callable[Given, Cached]:
         made = lru_cache(maxsize=maxsize)(function)
         with _LOCK:
             _OF_TEXTS.add(made)
-        return cast("Callable[Given, Found]", made)
+        return cast("Callable[Given, Cached]", made)
 
     return cached
 

@@ -33,12 +33,12 @@ from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import JournalError, StepRejectedError, StoreError, StoreUnavailableError
 from stitch.ingest.labeling import Labeling
 from stitch.ingest.lag import note_lag, told_lags
-from stitch.ingest.priorities import RightOfWay
-from stitch.ingest.reach import StoreReach
+from stitch.ingest.priorities import SearchPriority
 from stitch.ingest.redact import Redact, Redactor
 from stitch.ingest.shared import DelegatingWorker, FencedWorker
-from stitch.ingest.snippets import SnippetProjection, VectorTime
-from stitch.ingest.state import LEARNT_WHEN_ADDING, TrajectoryState, TrajectoryStates
+from stitch.ingest.snippets import EmbedMode, SnippetProjection
+from stitch.ingest.state import MAX_INLINE_REPLAY_STEPS, TrajectoryState, TrajectoryStates
+from stitch.ingest.store_health import StoreHealth
 from stitch.ingest.worker import UNFINISHED, Worker
 from stitch.journal import Entry, IngestCounts, Journal
 from stitch.journal.projections import catch_up, follow
@@ -71,7 +71,7 @@ class Ingestor:
     again by `retry`; those without labels also when the trajectory goes on, because labels are made in order.
     A store that cannot be reached makes no step fail: what is accepted and labeled waits in the journal, and a thread
     puts it when the store is back.
-    A `PatientLabeler` lets steps wait: they stay accepted, and can be found without labels, until there are enough.
+    A `BatchingLabeler` lets steps wait: they stay accepted, and can be found without labels, until there are enough.
     With `label_threads` it is waited for in these: whoever adds gets the receipt at once, and labels follow.
     Whatever interrupts the work, an exception, Ctrl-C or the end of the process, `recover` takes it up where it was.
 
@@ -118,7 +118,7 @@ class Ingestor:
         redact: bool = True,
         redact_also: Redact | None = None,
         label_threads: int = 0,
-        vectors: VectorTime = VectorTime.WITH,
+        vectors: EmbedMode = EmbedMode.WITH,
         live_sessions: int = 256,
         checkpoint_steps: int = 512,
         flush_steps: int = 5_000,
@@ -134,17 +134,17 @@ class Ingestor:
         self._clock = clock
         self._only = only
         self.secrets = Redactor(journal, redacts=redact, also=redact_also)
-        self.searches = RightOfWay()
+        self.searches = SearchPriority()
         """Whoever searches goes before whoever adds."""
-        self._accepting = RightOfWay()
-        self.reach = StoreReach(notice=self.notice, waiting=lambda: self.counts().waiting, timer=timer)
+        self._accepting = SearchPriority()
+        self.store_health = StoreHealth(notice=self.notice, waiting=lambda: self.counts().waiting, timer=timer)
         """Whether the store can be reached."""
         self.snippets = SnippetProjection(
             journal=journal,
             store=store,
             embedder=embedder,
             lexical=self.lexical,
-            vectors_follow=vectors is not VectorTime.WITH,
+            vectors_follow=vectors is not EmbedMode.WITH,
         )
         """Those of the store that serves."""
         self.projections: tuple[Projection, ...] = (self.snippets, *projections)
@@ -169,8 +169,8 @@ class Ingestor:
         )
         parts: dict[str, Any] = {
             "journal": journal, "states": self._states, "labeling": self.labeling, "snippets": self.snippets,
-            "reach": self.reach, "searches": self.searches, "stand_back": self._stand_back, "notice": self.notice,
-            "vectors": vectors, "threads": label_threads, "flushed": self._checkpoint_when_due,
+            "store_health": self.store_health, "searches": self.searches, "stand_back": self._stand_back,
+            "notice": self.notice, "vectors": vectors, "threads": label_threads, "flushed": self._checkpoint_when_due,
         }  # fmt: skip
         self.role = role
         self.worker = (
@@ -291,7 +291,7 @@ class Ingestor:
         for owner, trajectory in counted(unfinished, "trajectories tried again", of=lambda: len(unfinished)):
             self.worker.finish(owner, trajectory)
         self.worker.put_left()
-        self.reach.check()
+        self.store_health.check()
         return self.journal.counts(tenant).stored - before
 
     def finish(self, tenant: str, trajectory: str) -> int:
@@ -352,17 +352,17 @@ class Ingestor:
         if entry is None:
             return
         corrected = f"step {step!r} of trajectory {trajectory!r} is corrected, and is not found so yet"
-        if away := self.reach.reason:
+        if away := self.store_health.reason:
             raise StoreUnavailableError(f"{corrected}: {away}", hint="it is put by itself when the store is back")
         if self.snippets.missing([entry], alike=True):
             raise StoreError(f"{corrected}: {entry.reason}", hint="`stitch retry` puts it into the store")
 
-    def learn(self, tenant: str, trajectory: str, *, left: int = LEARNT_WHEN_ADDING) -> None:
-        """Learn a trajectory again whose steps were changed in the journal, so that who adds next need not wait.
+    def replay(self, tenant: str, trajectory: str, *, left: int = MAX_INLINE_REPLAY_STEPS) -> None:
+        """Replay a trajectory whose steps were changed in the journal, so that whoever adds next need not wait.
 
         The last steps, `left` of them, may be left to who adds or asks next.
         """
-        self._states.learn(tenant, trajectory, left=left)
+        self._states.replay(tenant, trajectory, left=left)
 
     def snippets_in(self, store: SnippetStore) -> SnippetProjection:
         """Those of another store, which is built anew beside the one that serves."""
@@ -451,7 +451,7 @@ class Ingestor:
                 self.worker.put_left(found=False)
             self.save()
             self._checkpoint()
-            if self.reach.reason:
+            if self.store_health.reason:
                 _log.warning("%d steps wait for the store; who opens the memory next puts them", self.counts().waiting)
         finally:
             try:
@@ -475,7 +475,7 @@ class Ingestor:
         return [each for each in self.journal.unfinished(states) if self._only in (None, each[0])]
 
     def _checkpoint_when_due(self) -> None:
-        if self.snippets.unflushed >= self._flush_steps and not self.reach.reason:
+        if self.snippets.unflushed >= self._flush_steps and not self.store_health.reason:
             try:
                 self._checkpoint()
             except StoreError as error:  # what was put is in the store; the next one has another go
@@ -484,7 +484,7 @@ class Ingestor:
     def _checkpoint(self) -> None:
         """Let all that is derived be up to the journal, durably; while the store is away, the journal alone."""
         try:
-            self.reach.check()
+            self.store_health.check()
             for tenant, trajectory in self.snippets.owed:
                 with self._states.held(tenant, trajectory):
                     self.snippets.settle(tenant, trajectory)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from stitch.core import (
+    BatchingLabeler,
     Labeler,
     MemoryEvent,
-    PatientLabeler,
     Step,
     StepCorrected,
     StepLabels,
@@ -21,7 +21,7 @@ from stitch.core import (
 )
 from stitch.errors import CallInterruptedError, ModelError, ModelUnavailableError, ReplyError
 from stitch.ingest.lineage import LineageSession
-from stitch.ingest.priorities import RightOfWay
+from stitch.ingest.priorities import SearchPriority
 from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates, place_of
 from stitch.journal import Checkpoint, Entry, Journal
 from stitch.journal.entries import encode_labels
@@ -65,7 +65,7 @@ class JournaledReplies:
 class Labeling:
     """Labels the steps of trajectories, each after those before it.
 
-    With a `PatientLabeler` steps are labeled in windows. Full windows depend on the steps alone. Where a window is cut
+    With a `BatchingLabeler` steps are labeled in windows. Full windows depend on the steps alone. Where a window is cut
     early, because it waited long enough or because labels are wanted now, the cut is in the journal before the model is
     asked, and so is each reply before anything is made of it. So labels after an interruption are those that would have
     been made without it, and nothing is paid for twice.
@@ -78,7 +78,7 @@ class Labeling:
         journal: Journal,
         labeler: Labeler,
         states: TrajectoryStates,
-        searches: RightOfWay,
+        searches: SearchPriority,
         stand_back: Callable[[], None],
         notice: Callable[[MemoryEvent], None],
         clock: Callable[[], float] = time.time,
@@ -86,7 +86,7 @@ class Labeling:
     ) -> None:
         self._journal = journal
         self._labeler = labeler
-        self._patient = labeler if isinstance(labeler, PatientLabeler) else None
+        self._batching = labeler if isinstance(labeler, BatchingLabeler) else None
         self._states = states
         self._searches, self._stand_back = searches, stand_back
         self._notice, self._clock, self._timer = notice, clock, timer
@@ -94,7 +94,7 @@ class Labeling:
     @property
     def lets_wait(self) -> bool:
         """Whether steps may wait for others to be labeled with."""
-        return self._patient is not None
+        return self._batching is not None
 
     def ready(self, state: TrajectoryState, waiting: Sequence[Entry]) -> int:
         """Number of waiting steps, in order, to be labeled now.
@@ -102,7 +102,7 @@ class Labeling:
         How long a step has waited is measured from when this process saw it: a memory that was closed for a day, or a
         clock that jumps, closes no window.
         """
-        if self._patient is None or not waiting:
+        if self._batching is None or not waiting:
             return len(waiting)
         if cut := self._cut(state, waiting):
             return cut
@@ -111,7 +111,7 @@ class Labeling:
             seen.popleft()
         if not seen or seen[-1][0] < waiting[-1].seq:
             seen.append((waiting[-1].seq, now))
-        return self._patient.ready([entry.step for entry in waiting], waited_s=now - seen[0][1])
+        return self._batching.ready([entry.step for entry in waiting], waited_s=now - seen[0][1])
 
     def batches(self, state: TrajectoryState, entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         """Cut entries that are all to be labeled now, in order: those that have labels first, the others by windows."""
@@ -121,9 +121,9 @@ class Labeling:
             if not held:
                 return
             size = len(held)
-            if self._patient is not None:
+            if self._batching is not None:
                 labeled = sum(entry.labels is not None for entry in held)
-                full = self._whole_windows(self._patient, held) if size == BATCH_STEPS and not labeled else size
+                full = self._whole_windows(self._batching, held) if size == BATCH_STEPS and not labeled else size
                 size = labeled or self._cut(state, held) or full
             yield held[:size]
             del held[:size]
@@ -137,7 +137,7 @@ class Labeling:
         """
         steps = [entry.step for entry in entries]
         replies = JournaledReplies(self._journal, tenant=state.tenant, trajectory=state.trajectory)
-        if self._patient is not None:
+        if self._batching is not None:
             self._journal.record_cut(state.tenant, state.trajectory, entries[-1].position + 1)
         session, labels = self._states.session(state), list[StepLabels]()
         try:
@@ -174,7 +174,7 @@ class Labeling:
 
         Only who labels several steps at once is asked for such.
         """
-        if self._patient is None:
+        if self._batching is None:
             return []
         revised = list[Entry]()
         session = self._states.session(state)
@@ -212,7 +212,7 @@ class Labeling:
         while start < len(steps):
             self._stand_back()
             size = _AT_ONCE if self._searches.wanted else _AT_ONCE_ALONE
-            end = start + size if self._patient is None and not replies.asked else len(steps)
+            end = start + size if self._batching is None and not replies.asked else len(steps)
             yield steps[start:end]
             start = end
 
@@ -221,6 +221,6 @@ class Labeling:
         cut = self._journal.cut(state.tenant, state.trajectory)
         return sum(entry.position < cut for entry in entries)
 
-    def _whole_windows(self, labeler: PatientLabeler, entries: Sequence[Entry]) -> int:
+    def _whole_windows(self, labeler: BatchingLabeler, entries: Sequence[Entry]) -> int:
         """Number of these entries that fill windows; all if they do not fill one."""
         return labeler.ready([entry.step for entry in entries], waited_s=0.0) or len(entries)

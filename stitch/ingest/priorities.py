@@ -15,8 +15,8 @@ _LATELY_S = 0.25
 """For how long after the last one more are expected."""
 
 
-class RightOfWay:
-    """Lets short work go before long work that can be done in pieces.
+class SearchPriority:
+    """Scheduler that lets short work go before long work that can be done in pieces.
 
     Python runs one thread at a time, and takes its turn from one that does not wait only every few milliseconds; a
     search that has to ask for its turn again and again takes several times as long as it would alone. So whoever has

@@ -108,8 +108,8 @@ class FencedWorker(Worker):
             raise
         finally:
             del self._put_by_state[tenant, trajectory]
-        if self._reach.reason:
-            self._reach.check()
+        if self._store_health.reason:
+            self._store_health.check()
         return waiting
 
     def _label(self, state: TrajectoryState, *, upto: int) -> int:
@@ -127,13 +127,13 @@ class FencedWorker(Worker):
 
     def _put_snippets(self, entries: Sequence[Entry], *, with_vectors: bool, stand_back: Callable[[], None]) -> None:
         if time.monotonic() < self._away_until:
-            self._reach.check()
+            self._store_health.check()
         try:
             self._snippets.put(self._snippets.records(entries))
         except StoreUnavailableError as error:
             self.lose(error)
             raise
-        self._reach.regain()
+        self._store_health.regain()
         self._put_by_state[entries[0].tenant, entries[0].trajectory] += entries
 
     def _put_again(self, tenant: str, trajectory: str, put: Sequence[Entry]) -> None:

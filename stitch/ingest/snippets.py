@@ -21,22 +21,22 @@ SNIPPETS = "snippets"
 """Under which name the position of the store is kept."""
 
 
-class VectorTime(str, Enum):
-    """The time at which steps are embedded."""
+class EmbedMode(str, Enum):
+    """Time of embedding: with the step, or after it."""
 
     WITH = "with"
     """A step is put with its vector."""
-    UNLESS_AWAITED = "unless awaited"
+    AUTO = "auto"
     """A step whose labels are waited for is put with its vector; that of any other follows."""
     AFTER = "after"
     """Vectors follow always."""
 
     @classmethod
-    def of(cls, given: str | None, *, slow: bool) -> VectorTime:
+    def of(cls, given: str | None, *, slow: bool) -> EmbedMode:
         """As the setting `vectors` says; if it says nothing, by whether a vector is waited for longer than labels."""
         if given is not None:
             return cls(given)
-        return cls.UNLESS_AWAITED if slow else cls.WITH
+        return cls.AUTO if slow else cls.WITH
 
 
 class SnippetProjection:

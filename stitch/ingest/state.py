@@ -40,8 +40,8 @@ _CHECKPOINT_BYTES = 4096
 """A checkpoint waits for so many bytes of the last one a step: however much a trajectory remembers, saving it costs no
 more a step than storing it."""
 
-LEARNT_WHEN_ADDING = 64
-"""Of a trajectory that was changed, so many steps are learnt again by who adds to it next: 40 ms of work."""
+MAX_INLINE_REPLAY_STEPS = 64
+"""Of a trajectory that was changed, so many steps are replayed by whoever adds to it next: 40 ms of work."""
 
 _LONG_STEPS = 10_000
 _UNKNOWN = -1
@@ -206,21 +206,21 @@ class TrajectoryStates:
         yield checkpoint
         if checkpoint is None:
             self.forget(state)
-            self._learn(state, left=LEARNT_WHEN_ADDING)
+            self._replay(state, left=MAX_INLINE_REPLAY_STEPS)
         else:
             state.saved, state.saved_bytes = checkpoint.position, len(checkpoint.session)
             self._show(state, checkpoint.inventory)  # whoever asks before the trajectory is let go sees it corrected
         self._inventories.changed(state.tenant, state.trajectory)
 
-    def learn(self, tenant: str, trajectory: str, *, left: int = LEARNT_WHEN_ADDING) -> None:
-        """Learn a trajectory from the journal that labeling does not remember, so that who adds or asks next need not.
+    def replay(self, tenant: str, trajectory: str, *, left: int = MAX_INLINE_REPLAY_STEPS) -> None:
+        """Replay a trajectory from the journal into its labeling, so that whoever adds or asks next need not wait.
 
         The last steps, `left` of them, may be left to them.
         """
         with self.held(tenant, trajectory) as state:
-            self._learn(state, left=left)
+            self._replay(state, left=left)
 
-    def _learn(self, state: TrajectoryState, *, left: int) -> None:
+    def _replay(self, state: TrajectoryState, *, left: int) -> None:
         checkpoint = self._journal.checkpoint(state.tenant, state.trajectory)
         if state.position - (checkpoint.position if checkpoint else 0) > left:
             self.session(state)

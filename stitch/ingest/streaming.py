@@ -9,7 +9,7 @@ from queue import Queue
 from typing import Any, TypeAlias, TypeVar
 
 from stitch.core import Receipt, Rejection, SourcedStep, Step
-from stitch.core.process import OwnProcess
+from stitch.core.process import ForkGuard
 from stitch.errors import InputError, StepRejectedError
 
 T = TypeVar("T")
@@ -120,7 +120,7 @@ def take_in(
 
 def begun_here() -> Callable[[], None]:
     """A check that refuses any process but this one: a fork does not go on with what its parent has begun."""
-    return OwnProcess("a stream of steps").check
+    return ForkGuard("a stream of steps").check
 
 
 def each_checked(results: Iterable[T], check: Callable[[], None]) -> Iterator[T]:

@@ -18,10 +18,10 @@ from stitch.core.progress import Progress
 from stitch.core.text_cache import clear_text_caches
 from stitch.errors import EmbedderError, ModelError, StitchError, StoreError, StoreUnavailableError
 from stitch.ingest.labeling import Labeling
-from stitch.ingest.priorities import RightOfWay
-from stitch.ingest.reach import StoreReach
-from stitch.ingest.snippets import SnippetProjection, VectorTime
+from stitch.ingest.priorities import SearchPriority
+from stitch.ingest.snippets import EmbedMode, SnippetProjection
 from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates, chunks
+from stitch.ingest.store_health import StoreHealth
 from stitch.ingest.threads import ALL_LEFT, Job, WorkerThreads
 from stitch.journal import Entry, Journal
 from stitch.journal.entries import differences
@@ -65,23 +65,23 @@ class Worker:
         states: TrajectoryStates,
         labeling: Labeling,
         snippets: SnippetProjection,
-        reach: StoreReach,
-        searches: RightOfWay,
+        store_health: StoreHealth,
+        searches: SearchPriority,
         stand_back: Callable[[], None],
         notice: Callable[[MemoryEvent], None],
-        vectors: VectorTime,
+        vectors: EmbedMode,
         threads: int,
         flushed: Callable[[], None],
     ) -> None:
         self._journal, self._states, self._labeling = journal, states, labeling
-        self._snippets, self._reach = snippets, reach
+        self._snippets, self._store_health = snippets, store_health
         self._searches, self._stand_back = searches, stand_back
         self._notice, self._vectors, self._flushed = notice, vectors, flushed
         self.label_threads = threads if labeling.lets_wait else 0
         """How many trajectories are labeled in threads, side by side, because a model is waited for; 0 if none is."""
         self.follows = self.follows or self.label_threads > 0
         # One more where vectors are made in one: who labels must not wait for them.
-        self.threads = WorkerThreads(self._do, count=max(1, threads) + (vectors is not VectorTime.WITH))
+        self.threads = WorkerThreads(self._do, count=max(1, threads) + (vectors is not EmbedMode.WITH))
         self._sweeping = threading.Lock()
         self._left = self._found = False
         self._tried: set[int] = set()
@@ -203,7 +203,7 @@ class Worker:
             StoreError: Nothing or only a part was put; putting again is safe.
         """
         try:
-            self._reach.check()
+            self._store_health.check()
             for part in chunks(entries, _PUT_STEPS if self._searches.wanted else max(1, len(entries))):
                 stand_back()
                 self._snippets.put(self._snippets.records(part, with_vectors=with_vectors))
@@ -213,7 +213,7 @@ class Worker:
 
     def _embeds(self, *, awaited: bool) -> bool:
         """Whether steps that somebody waits for, or does not, are put with their vectors now."""
-        return self._vectors is VectorTime.WITH or (awaited and self._vectors is VectorTime.UNLESS_AWAITED)
+        return self._vectors is EmbedMode.WITH or (awaited and self._vectors is EmbedMode.AUTO)
 
     def _mark_stored(self, state: TrajectoryState, entries: Sequence[Entry]) -> list[Entry]:
         """Take note that labeled steps were put with their vectors; return them as they are then."""
@@ -298,7 +298,7 @@ class Worker:
         if job != ALL_LEFT:
             return self._go_on(*job)
         self._sweep(in_thread=True)
-        return self._reach.next_pause() if self._reach.reason else None
+        return self._store_health.next_pause() if self._store_health.reason else None
 
     # What was left: the store was away, or vectors follow.
 
@@ -314,13 +314,13 @@ class Worker:
 
     def lose(self, error: StoreUnavailableError) -> None:
         """Take note that the store could not be reached, and let a thread try again later."""
-        self._reach.lose(error)
-        self._leave(after_s=self._reach.pause_s)
+        self._store_health.lose(error)
+        self._leave(after_s=self._store_health.pause_s)
 
     def take_up_left(self) -> int:
         """Put what an earlier process left, or let a thread make its vectors; return how many steps were put."""
         count = 0
-        if self._vectors is VectorTime.WITH:
+        if self._vectors is EmbedMode.WITH:
             count = self._sweep()
         elif self._journal.unfinished(UNFINISHED):
             self._leave()
@@ -333,7 +333,7 @@ class Worker:
         Args:
             found: Whether also if nothing was left but by an earlier process.
         """
-        if self._pending or self._reach.reason or (found and self._found):
+        if self._pending or self._store_health.reason or (found and self._found):
             self._found = False
             self._sweep()
 
@@ -351,7 +351,7 @@ class Worker:
                         if in_thread and self.threads.closed:
                             self._left |= left
                             return count
-                    self._reach.regain()
+                    self._store_health.regain()
                     done = True
                 except BaseException as error:
                     self._left |= left
@@ -391,7 +391,7 @@ class Worker:
         """
         waits = (StepState.ACCEPTED, StepState.FAILED) if self._labeling.lets_wait else (StepState.FAILED,)
         unlabeled = [entry for entry in entries if entry.labels is None and entry.state in waits]
-        if self._vectors is VectorTime.WITH:
+        if self._vectors is EmbedMode.WITH:
             lacking = self._snippets.missing(unlabeled)
         else:
             lacking = [entry for entry in unlabeled if entry.seq not in self._tried]
@@ -414,7 +414,7 @@ class Worker:
             try:
                 if records:
                     self._snippets.put([records[number] for number in same])
-                    self._reach.regain()
+                    self._store_health.regain()
             except StoreUnavailableError:
                 raise
             except StoreError as error:
@@ -436,13 +436,13 @@ class Worker:
 
     def without_vectors(self, tenant: str) -> int:
         """Number of a tenant's steps that are found by words and labels, and lack their vectors."""
-        if self._vectors is VectorTime.WITH or self._reach.reason:
+        if self._vectors is EmbedMode.WITH or self._store_health.reason:
             return 0
         return self._journal.number_in(StepState.LABELED, tenant=tenant)
 
     def lacking(self, tenant: str, snippets: Iterable[MemorySnippet]) -> frozenset[str]:
         """The ids of those of a tenant's snippets whose vectors are not there yet."""
-        if self._vectors is VectorTime.WITH or tenant not in {each for each, _ in self._journal.unfinished(UNFINISHED)}:
+        if self._vectors is EmbedMode.WITH or tenant not in {each for each, _ in self._journal.unfinished(UNFINISHED)}:
             return frozenset()
         entries = ((each.id, self._journal.entry(tenant, each.trajectory, each.step)) for each in snippets)
         return frozenset(name for name, entry in entries if entry is not None and self._lacks_vector(entry))

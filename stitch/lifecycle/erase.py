@@ -22,9 +22,9 @@ from stitch.lifecycle.erased_words import ErasedWords, cleaned, given_by_hand, s
 from stitch.lifecycle.folder import remove_abandoned, remove_other_collections
 from stitch.lifecycle.next_store import remove_next
 from stitch.lifecycle.selection import by_trajectory
-from stitch.lifecycle.side_files import Gone, remove_mentions, words_left
+from stitch.lifecycle.side_files import ErasureTarget, remove_mentions, words_left
 from stitch.lifecycle.traces import (
-    Needles,
+    PatternMatcher,
     Proof,
     search_files,
     texts_of_step,
@@ -76,7 +76,7 @@ def erase(
     for trajectory, group in trajectories:
         own = [entry for entry in entries if entry.trajectory == trajectory]
         ingestor.rework(tenant, trajectory, partial(_take_out_everywhere, ingestor, group, own, tenant, trajectory))
-        ingestor.learn(tenant, trajectory)
+        ingestor.replay(tenant, trajectory)
     if whole:
         journal.erase_records(tenant, kind=TOPIC_LAG)  # a trajectory has the name of its topic; it is told anew
     if tenant_too:
@@ -103,10 +103,10 @@ def _gone(
     tenant: str,
     whole: Collection[str],
     tenant_too: bool,
-) -> Gone:
+) -> ErasureTarget:
     trees = list(texts_of(journal, tenant)) if tenant_too else []
     said = [text for entry in entries for text in (entry.id, *texts_of_step(entry))]
-    return Gone(
+    return ErasureTarget(
         tenant,
         steps=frozenset((each.trajectory, each.step) for each in selected),
         traces=frozenset(traces_of(entries, tenant=tenant, names=whole) | traces_in(trees)),
@@ -119,7 +119,7 @@ def _gone(
 def prove(
     ingestor: Ingestor,
     folder: Path,
-    gone: Gone,
+    gone: ErasureTarget,
     *,
     said_by_others: Callable[[set[str]], set[str]],
     points: int = 0,
@@ -190,11 +190,11 @@ def take_out(
         _given_by_hand(journal, correctors, of=each)
         for each in ({entry.seq for entry in gone}, {each.number for each in left})
     )
-    quoted = Needles(traces_of(gone, tenant=tenant)).found_among(each.labels or b"" for each in (*left, *before))
+    quoted = PatternMatcher(traces_of(gone, tenant=tenant)).found_among(each.labels or b"" for each in (*left, *before))
     words = ErasedWords(
         [*(spoken(entry.step.model_dump(exclude_defaults=True)) for entry in gone), *by_hand],
         [*(spoken(orjson.loads(each.step)) for each in left), *kept],
-        quotes=quoted - Needles(quoted).found_among(each.step for each in left),
+        quotes=quoted - PatternMatcher(quoted).found_among(each.step for each in left),
     )
     clean = partial(cleaned, erased=words, ids={entry.id for entry in gone})
     journal.erase(list(erased), tenant=tenant, trajectory=trajectory, labels=clean(left), revisions=clean(before))
@@ -221,7 +221,7 @@ def _sentences_of_labels(entries: Iterable[Entry]) -> set[bytes]:
 def _said_in_labels(journal: Journal, sentences: set[bytes], tenant: str) -> set[bytes]:
     """Those of some sentences that the labels of a tenant's steps say."""
     told = (journal.encoded(tenant, each) for each in journal.trajectories(tenant)) if sentences else ()
-    return Needles(sentences).found_among(each.labels or b"" for steps in told for each in steps)
+    return PatternMatcher(sentences).found_among(each.labels or b"" for steps in told for each in steps)
 
 
 def _points_left(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str) -> int:
@@ -309,7 +309,7 @@ def erase_from_tree(
 def _proof(ingestor: Ingestor, texts: Sequence[str], *, tenant: str, folder: Path) -> Proof:
     """Remove mentions of what was erased from the journal, overwrite its bytes, and search all files."""
     journal = ingestor.journal
-    gone = Gone(tenant, traces=frozenset(traces_in(texts)), words=frozenset(words_in(texts)))
+    gone = ErasureTarget(tenant, traces=frozenset(traces_in(texts)), words=frozenset(words_in(texts)))
     others = partial(said_by_others, journal, tenant=tenant, names=set(journal.trajectories(tenant)))
     remove_mentions(folder, gone, said_by_others=others)
     purge(ingestor, folder=folder)

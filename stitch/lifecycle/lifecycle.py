@@ -14,7 +14,7 @@ from stitch.lm import charged_to
 
 if TYPE_CHECKING:
     from stitch.core import ReferenceRewrite
-    from stitch.core.process import OwnProcess
+    from stitch.core.process import ForkGuard
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Ingestor
     from stitch.journal import Revision, Selected
@@ -48,7 +48,7 @@ class Lifecycle:
         folder: Path,
         retention: Sequence[RetentionRule] = (),
         ledger: Ledger,
-        process: OwnProcess,
+        process: ForkGuard,
         for_all: bool = True,
     ) -> None:
         self._opened, self._tenant, self._folder = ingestor, tenant, folder

@@ -47,7 +47,7 @@ def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at:
             ingestor.snippets.bring_up(seqs)  # all of them: an earlier call may have come no further
 
         ingestor.rework(tenant, trajectory, change)
-        ingestor.learn(tenant, trajectory)
+        ingestor.replay(tenant, trajectory)
         ids = tuple(each.step for each in group)
         ingestor.notice(StepsRetired(tenant=tenant, trajectory=trajectory, steps=ids, reason=reason))
     return retired
@@ -68,7 +68,7 @@ def unretire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, a
             back += ingestor.journal.unretire([each.seq for each in group], at=at, by=by)
 
         ingestor.rework(tenant, trajectory, change)
-        ingestor.learn(tenant, trajectory)
+        ingestor.replay(tenant, trajectory)
         ids = tuple(each.step for each in group)
         ingestor.notice(StepsRestored(tenant=tenant, trajectory=trajectory, steps=ids, by=by))
     return back

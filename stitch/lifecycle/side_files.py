@@ -18,7 +18,7 @@ import orjson
 from stitch.core.files import private
 from stitch.errors import JournalError
 from stitch.lifecycle.erased_words import split_names
-from stitch.lifecycle.traces import Needles, words_in
+from stitch.lifecycle.traces import PatternMatcher, words_in
 from stitch.sources.naming import FILES_FILE
 from stitch.sources.positions import FOLLOWED_FILE, UNFINISHED_FILE
 from stitch.text.words import word_set
@@ -31,7 +31,7 @@ _OF_OURS = word_set(
 """Fields with words that no step said, and names that are compared whole."""
 
 
-class Gone(NamedTuple):
+class ErasureTarget(NamedTuple):
     """Targets of an erasure, as far as the files beside the journal may tell of them."""
 
     tenant: str
@@ -57,7 +57,7 @@ class _Entry(NamedTuple):
         return not isinstance(self.value, dict) or self.value.get("tenant", tenant) == tenant
 
 
-def remove_mentions(folder: Path, gone: Gone, *, said_by_others: Callable[[set[str]], set[str]]) -> None:
+def remove_mentions(folder: Path, gone: ErasureTarget, *, said_by_others: Callable[[set[str]], set[str]]) -> None:
     """Take out of the files beside the journal what tells of erased steps.
 
     What names another tenant stays as it is. What a call of a model cost stays, without the names of what is gone. A
@@ -72,7 +72,7 @@ def remove_mentions(folder: Path, gone: Gone, *, said_by_others: Callable[[set[s
     judge = _Judge(
         gone,
         only=_words_told(entries, gone, said_by_others),
-        quoted=Needles(gone.traces).found_in(b"\n".join(each.raw for each in entries)),
+        quoted=PatternMatcher(gone.traces).found_in(b"\n".join(each.raw for each in entries)),
         files=_files_of(lines.get(folder / FILES_FILE, ()), gone),
     )
     for path, own in lines.items():
@@ -85,7 +85,7 @@ def remove_mentions(folder: Path, gone: Gone, *, said_by_others: Callable[[set[s
             _overwrite(path, [(raw, orjson.dumps({name: each for name, each in left.items() if each}))])
 
 
-def words_left(folder: Path, gone: Gone, *, said_by_others: Callable[[set[str]], set[str]]) -> frozenset[str]:
+def words_left(folder: Path, gone: ErasureTarget, *, said_by_others: Callable[[set[str]], set[str]]) -> frozenset[str]:
     """The words of what is erased that files beside the journal still tell, and no step that remains says."""
     files = chain(_lines_in(folder), _positions_in(folder, gone.tenant))
     return _words_told(chain(*(entries for _, entries in files)), gone, said_by_others)
@@ -140,7 +140,7 @@ def _errors(path: Path, done: str, *, hint: str = "") -> Iterator[None]:
 
 
 def _words_told(
-    entries: Iterable[_Entry], gone: Gone, said_by_others: Callable[[set[str]], set[str]]
+    entries: Iterable[_Entry], gone: ErasureTarget, said_by_others: Callable[[set[str]], set[str]]
 ) -> frozenset[str]:
     told = words_in(text for each in entries if each.may_be_of(gone.tenant) for text in _said(each.value)) & gone.words
     return frozenset(told - said_by_others(told) if told else ())
@@ -153,7 +153,7 @@ class _Judge:
     were trajectories of which nothing is left.
     """
 
-    def __init__(self, gone: Gone, *, only: frozenset[str], quoted: set[bytes], files: frozenset[str]) -> None:
+    def __init__(self, gone: ErasureTarget, *, only: frozenset[str], quoted: set[bytes], files: frozenset[str]) -> None:
         self._gone, self._only, self._quoted, self._files = gone, only, quoted, files
 
     def left_of(self, entry: _Entry) -> bytes:
@@ -197,7 +197,7 @@ def _names_step(reason: str, trajectory: str, step: str) -> bool:
     return repr(step) in reason and ("trajectory" not in reason or repr(trajectory) in reason)
 
 
-def _without_names(line: bytes, charge: dict[str, Any], gone: Gone) -> bytes:
+def _without_names(line: bytes, charge: dict[str, Any], gone: ErasureTarget) -> bytes:
     """The cost of a call, without the names of what is erased."""
     names = {"trajectory", "position"}
     if gone.tenant_too and charge.get("tenant") == gone.tenant:
@@ -208,7 +208,7 @@ def _without_names(line: bytes, charge: dict[str, Any], gone: Gone) -> bytes:
     return orjson.dumps(kept, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _files_of(lines: Iterable[_Entry], gone: Gone) -> frozenset[str]:
+def _files_of(lines: Iterable[_Entry], gone: ErasureTarget) -> frozenset[str]:
     """The paths of the files whose steps went to trajectories of which nothing is left."""
     return frozenset(
         str(value["file"])

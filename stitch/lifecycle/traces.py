@@ -133,7 +133,7 @@ def texts_of_step(entry: Entry) -> Iterator[str]:
     yield from strings(dict(step.metadata))
 
 
-class Needles:
+class PatternMatcher:
     """Texts of at least `LEAST_BYTES` bytes, in small letters, searched for in bytes in any case of ASCII letters.
 
     Of each the eight bytes that the fewest of the others have are looked for at every place at once.
@@ -185,18 +185,18 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant
 
     What other tenants say is not searched for either, and not told: not even how much it is.
     """
-    sought = Needles(traces)
+    sought = PatternMatcher(traces)
     innocent = sought.found_among(ingestor.journal.said(tenant))
     inventory = ingestor.inventory(tenant)
     # Labels were cleaned: what they are called is made of words that others say, and of those that name what is done.
     labels = "\n".join((*(scope.name for scope in inventory.scopes), *inventory.event_types, *inventory.entity_types))
     left = traces - innocent - sought.found_in(labels.encode())
-    left -= Needles(left).found_among(ingestor.journal.said_by_others(tenant))
-    needles, telling = Needles(left), Needles(each for each in left if len(each) >= _TELLING_BYTES)
+    left -= PatternMatcher(left).found_among(ingestor.journal.said_by_others(tenant))
+    matcher, telling = PatternMatcher(left), PatternMatcher(each for each in left if len(each) >= _TELLING_BYTES)
     found: list[str] = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         try:
-            there = _search(path, telling if ENGINE_FOLDER in path.parts else needles)
+            there = _search(path, telling if ENGINE_FOLDER in path.parts else matcher)
         except FileNotFoundError:  # the engine makes and moves files when it likes
             continue
         if there:
@@ -215,13 +215,13 @@ def _not_searched(folder: Path, ingestor: Ingestor) -> Iterator[str]:
         yield f"DSPy's cache of replies in {(folder / LM_CACHE_FILE).read_text()}"
 
 
-def _search(path: Path, needles: Needles) -> set[bytes]:
-    """The needles that stand in a file; the engine makes files larger than what is in them, with zeros."""
+def _search(path: Path, matcher: PatternMatcher) -> set[bytes]:
+    """The matcher that stand in a file; the engine makes files larger than what is in them, with zeros."""
     found, kept = set[bytes](), b""
     with path.open("rb", buffering=0) as file:
         while read := file.read(len(_ZEROS)):
             piece = kept + read
             if not _ZEROS.startswith(read):
-                found |= needles.found_in(piece)
-            kept = piece[-needles.longest :] if needles.longest else b""
+                found |= matcher.found_in(piece)
+            kept = piece[-matcher.longest :] if matcher.longest else b""
     return found

@@ -63,7 +63,7 @@ class Imported(NamedTuple):
     """How many trees were not there before."""
 
 
-class _Found(NamedTuple):
+class _NumberedLine(NamedTuple):
     """A line of a step with where it stands."""
 
     line: int
@@ -138,7 +138,7 @@ class _Import:
         self._changed = set[str]()
         """Trajectories of which something comes in otherwise than it was, all if "": they are learnt anew."""
 
-    def read(self, lines: Iterable[str | bytes]) -> Iterator[_Found]:
+    def read(self, lines: Iterable[str | bytes]) -> Iterator[_NumberedLine]:
         """Yield the steps; take note of all else."""
         number = found = 0
         ended = False
@@ -154,7 +154,7 @@ class _Import:
                 return
             if isinstance(parsed, StepLine):
                 found += 1
-                yield _Found(number, parsed)
+                yield _NumberedLine(number, parsed)
             elif isinstance(parsed, End):
                 ended = True
                 if parsed.steps != found:
@@ -185,10 +185,10 @@ class _Import:
             return None
         return parsed
 
-    def store(self, batch: list[_Found]) -> None:
+    def store(self, batch: list[_NumberedLine]) -> None:
         """Write a batch of steps into the journal, and then into the store."""
         first = self._journal.take_seqs(len(batch))
-        groups: dict[str, dict[int, _Found]] = {}
+        groups: dict[str, dict[int, _NumberedLine]] = {}
         for seq, found in enumerate(batch, start=first):
             groups.setdefault(found.step.trajectory, {})[seq] = found
         for name, group in groups.items():
@@ -209,7 +209,7 @@ class _Import:
         for name in self._waiting:
             self._ingestor.finish(self._tenant, name)
         for name in self.trajectories:  # or the first search would learn all of them
-            self._ingestor.learn(self._tenant, name, left=0)
+            self._ingestor.replay(self._tenant, name, left=0)
         self._ingestor.snippets.bring_up(self._failed)
         self._journal.drop_empty(self._tenant)
 
@@ -244,8 +244,8 @@ class _Import:
             self.trajectories[name] = None
             self._journal.begin(self._tenant, name)
 
-    def _write(self, group: dict[int, _Found]) -> None:
-        kept: list[tuple[_Found, KeptStep]] = []
+    def _write(self, group: dict[int, _NumberedLine]) -> None:
+        kept: list[tuple[_NumberedLine, KeptStep]] = []
         for seq, found in group.items():
             try:
                 kept.append((found, self._kept(seq, found.step)))

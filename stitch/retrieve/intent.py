@@ -39,7 +39,7 @@ from stitch.core import (
 from stitch.core.cancellation import check_canceled
 from stitch.core.ranking import density, matcher
 from stitch.core.results import MOST_FILLING
-from stitch.core.text_cache import tell_of_erasures
+from stitch.core.text_cache import register_cache
 from stitch.errors import InputError
 from stitch.retrieve.candidates import ASKED_SHARE, Candidate, Inventories, Pool, Similarity, as_read
 from stitch.retrieve.context.answer import answer, bare
@@ -134,7 +134,7 @@ class IntentRetriever:
         self._weights = weights() if feature_weights is None else feature_weights
         self._read_through = LabelInventory(), LabelVocabulary()
         """The last inventory, and what applies its merges."""
-        tell_of_erasures(self)
+        register_cache(self)
 
     def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
         """Forget the names of labels."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from stitch.core import IntentFilter, LabelInventory, LabelKind, LabelVocabulary, SearchRequest, Selection
-from stitch.core.text_cache import tell_of_erasures, text_cache
+from stitch.core.text_cache import register_cache, text_cache
 from stitch.retrieve.question import Question, read_request
 from stitch.text.words import FUNCTION_WORDS, stem, words
 
@@ -38,7 +38,7 @@ class LocalFilterSelector:
     def __init__(self) -> None:
         self._last = _NOTHING
         """Of the last inventory: most questions find what was there before."""
-        tell_of_erasures(self)
+        register_cache(self)
 
     def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
         """Forget the names of scopes."""

@@ -22,6 +22,7 @@ from starlette.routing import Mount, Route
 from stitch.errors import StitchError, StoreUnavailableError
 from stitch.server import calls
 from stitch.server.access import Access
+from stitch.server.app_state import AppState, Limits
 from stitch.server.errors import DOCUMENTED, RefusalError, tell, tell_not_here
 from stitch.server.events import EventFeed
 from stitch.server.failures import Failure
@@ -31,7 +32,6 @@ from stitch.server.metrics import Metrics
 from stitch.server.operations.operation import Action
 from stitch.server.page import FILES_PATH, PageFiles, page_response
 from stitch.server.routes import StrictRoute, caller_of, make_router, memory_of, served_of
-from stitch.server.served import Limits, Served
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -73,7 +73,7 @@ def create_app(
         limits: How much one client may ask at once.
         mcp: Makes what answers at `/mcp`: `stitch.adapters.mcp.McpOverHttp`, where that is installed.
     """
-    served = Served(
+    served = AppState(
         tenants=tenants,
         access=access,
         feed=feed or EventFeed(),
@@ -130,7 +130,7 @@ def _caller_in(scope: Scope) -> tuple[str, str]:
 class _UntilClosing:
     """The Model Context Protocol as an application; what a client only listens to ends when the server does."""
 
-    def __init__(self, mcp: ASGIApp, served: Served) -> None:
+    def __init__(self, mcp: ASGIApp, served: AppState) -> None:
         self._mcp, self._served = mcp, served
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -14,7 +14,7 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from stitch.core.process import OwnProcess
+from stitch.core.process import ForkGuard
 from stitch.core.progress import tell
 from stitch.errors import InputError, OwnerLostError, SettingsError, StitchError, StoreError, StoreUnavailableError
 from stitch.lifecycle.folder import SERVED
@@ -174,7 +174,7 @@ class Client:
         self._here: Memory | Place | None = first
         self._gone: list[Place] = []
         self._what, self._come_after = what, come_after
-        self._process = OwnProcess(f"the connection to {what}")
+        self._process = ForkGuard(f"the connection to {what}")
         self._turning = threading.Lock()
 
     @property

@@ -29,7 +29,7 @@ _OF_WHAT = re.compile("^(Steps?|Store|Input|Labels)")
 _ID = re.compile(r"([0-9a-f]{8})-(\d{1,18})")
 
 
-class _Told(NamedTuple):
+class _SentEvent(NamedTuple):
     number: int
     wire: bytes
 
@@ -40,7 +40,7 @@ class _Ring:
     def __init__(self) -> None:
         self.epoch = secrets.token_hex(4)
         """Part of every id: numbers of another process, or of a ring that was thrown away, mean nothing here."""
-        self.kept: deque[_Told] = deque()
+        self.kept: deque[_SentEvent] = deque()
         self.size = 0
         self.last = 0
         self.readers = 0
@@ -50,7 +50,7 @@ class _Ring:
         self.last += 1
         data = orjson.dumps(fields)
         wire = b"id: %s-%d\nevent: %s\ndata: %s\n\n" % (self.epoch.encode(), self.last, name.encode(), data)
-        self.kept.append(_Told(self.last, wire))
+        self.kept.append(_SentEvent(self.last, wire))
         self.size += len(wire)
         while len(self.kept) > MOST_EVENTS or (self.size > MOST_BYTES and len(self.kept) > 1):
             self.size -= len(self.kept.popleft().wire)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from stitch.server.access import Caller
-    from stitch.server.served import Served
+    from stitch.server.app_state import AppState
 
 OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/docs"})
 """Paths that tell nothing of any tenant, and ask for no key."""
@@ -31,7 +31,7 @@ _PASSED_OVER_S = 5.0
 class Gate:
     """Lets a request in with its `caller` in the state, or refuses it; counts it, and marks the answer."""
 
-    def __init__(self, app: ASGIApp, served: Served) -> None:
+    def __init__(self, app: ASGIApp, served: AppState) -> None:
         self._app, self._served = app, served
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stitch.core.process import OwnProcess, in_each_fork
+from stitch.core.process import ForkGuard, in_each_fork
 from stitch.errors import SettingsError
 from stitch.server import address
 from stitch.server.greeting import welcome_to
@@ -61,7 +61,7 @@ class Owner:
     ) -> None:
         self._tenants, self._folder = tenants, folder
         self._settings, self._guarded, self._only = settings, guarded, only
-        self._process = OwnProcess("the socket of a memory")
+        self._process = ForkGuard("the socket of a memory")
         self._since = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._server: Server | None = None
         self._listening = address.listen(folder, unix=unix)
@@ -130,8 +130,8 @@ class Owner:
     def _serve(self) -> None:
         from stitch.server.access import FolderAccess
         from stitch.server.app import create_app
+        from stitch.server.app_state import Limits
         from stitch.server.running import Server
-        from stitch.server.served import Limits
 
         access = FolderAccess(token=self._listening.token, tenant=self._only or "default")
         app = create_app(self._tenants, access=access, limits=Limits(body_bytes=_MOST_BYTES))

@@ -40,15 +40,15 @@ from stitch.server.threads import taken_here
 if TYPE_CHECKING:
     from stitch.memory import Memory
     from stitch.server.access import Caller
-    from stitch.server.served import Served
+    from stitch.server.app_state import AppState
 
 _FILLING = (steps, labels, questions, themes, upkeep, trees)
 """The modules whose operations stand in the table, in the order in which they are described."""
 
 
-def served_of(request: Request) -> Served:
+def served_of(request: Request) -> AppState:
     """The holdings of the server."""
-    served: Served = request.app.state.served
+    served: AppState = request.app.state.served
     return served
 
 

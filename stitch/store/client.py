@@ -11,7 +11,7 @@ import numpy as np
 
 from stitch.core.process import never_free
 from stitch.errors import StoreError, StoreUnavailableError, some_of
-from stitch.store.collection import SHARED, Found, limits_of
+from stitch.store.collection import SHARED, CollectionInfo, limits_of
 from stitch.store.connection import Server
 from stitch.store.points import (
     Id,
@@ -45,7 +45,7 @@ class ClientPoints:
 
     durable = True
 
-    def __init__(self, server: Server, found: Found) -> None:
+    def __init__(self, server: Server, found: CollectionInfo) -> None:
         self._server, self._name = server, server.collection
         self._limits = limits_of(found.config, what=server.what)
         self._reading, self._writing = server.options.reading, server.options.writing

@@ -23,7 +23,7 @@ SHARED = 0
 _BATCH, _PAGE = 256, 10_000
 
 
-class Found(NamedTuple):
+class CollectionInfo(NamedTuple):
     """Description of an existing collection; what it does not say is None."""
 
     config: models.CollectionConfig
@@ -50,10 +50,10 @@ class Limits(NamedTuple):
     """Whether it has to be told to be exact, for there is a graph that it would use."""
 
 
-def look(server: Server) -> Found | None:
+def look(server: Server) -> CollectionInfo | None:
     """Describe the collection of a server; None if there is none."""
 
-    def ask(client: QdrantClient) -> Found | None:
+    def ask(client: QdrantClient) -> CollectionInfo | None:
         if not client.collection_exists(server.collection):
             return None
         config = client.get_collection(server.collection).config
@@ -64,12 +64,12 @@ def look(server: Server) -> Found | None:
         sparse = set(config.params.sparse_vectors or {})
         earlier = layout == 1 or (journal is None and {WORDS, LABELS} <= sparse and DENSE not in dense)
         large = tuple(own.get("large_tenants", ()))
-        return Found(config, journal, layout, dense[DENSE].size if DENSE in dense else None, earlier, large)
+        return CollectionInfo(config, journal, layout, dense[DENSE].size if DENSE in dense else None, earlier, large)
 
     return server.ask_first("open", ask)
 
 
-def make(server: Server, *, dimension: int, journal: str) -> Found:
+def make(server: Server, *, dimension: int, journal: str) -> CollectionInfo:
     """Make a collection that is a journal's, unless somebody makes one at this moment; return what there is then."""
     from qdrant_client import models
 
@@ -124,7 +124,7 @@ def count(server: Server) -> int:
     return server.ask("read", lambda client: client.count(server.collection, exact=True).count)
 
 
-def check(found: Found, server: Server, *, dimension: int, journal: str, reindex: str) -> None:
+def check(found: CollectionInfo, server: Server, *, dimension: int, journal: str, reindex: str) -> None:
     """Refuse a collection that is not this journal's, or not of this embedder's vectors.
 
     Args:

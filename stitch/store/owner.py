@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stitch.core.files import private, read_short
 from stitch.core.json_text import read_json
-from stitch.core.process import OwnProcess, in_each_fork
+from stitch.core.process import ForkGuard, in_each_fork
 from stitch.errors import StoreError, StoreLockedError
 
 _LOCK_AT = 1 << 30
@@ -37,7 +37,7 @@ class Ownership:
     """
 
     def __init__(self, note: Path, *, what: str) -> None:
-        self._process = OwnProcess(what)
+        self._process = ForkGuard(what)
         try:
             self._file = private(str(note), os.O_RDWR | os.O_CREAT)
         except OSError as error:

@@ -128,7 +128,7 @@ def kind_of(name: str) -> str:
     return "secret" if _NO_PASSWORD.search(name) else "password"
 
 
-def _assigned(text: str) -> Iterator[Found]:
+def _assigned(text: str) -> Iterator[SecretMatch]:
     """The values behind telling names: assigned, or the first odd word near one."""
     for name in _NAME.finditer(text):
         if PUBLIC.search(text, max(0, name.start() - 20), name.start()):
@@ -141,7 +141,7 @@ def _assigned(text: str) -> Iterator[Found]:
         if span is None and not stands_in and not _GOES_ON.match(text, name.end()):
             span = _odd_near(text, name)
         if span is not None:
-            yield Found(*span, kind_of(name.group()))
+            yield SecretMatch(*span, kind_of(name.group()))
 
 
 def _before(text: str, name: re.Match[str]) -> str:
@@ -248,7 +248,7 @@ def _is_strange(value: str, *, beside: bool) -> bool:
 # ---------------------------------------------------------------- texts
 
 
-class Found(NamedTuple):
+class SecretMatch(NamedTuple):
     """A secret, by its place in a text."""
 
     start: int
@@ -264,11 +264,11 @@ class _Form(NamedTuple):
     accepts: Callable[[str], bool]
     pattern: re.Pattern[str]
 
-    def find(self, text: str) -> Iterator[Found]:
+    def find(self, text: str) -> Iterator[SecretMatch]:
         group = "s" if "s" in self.pattern.groupindex else 0
         for match in self.pattern.finditer(text):
             if "***" not in match[group] and self.accepts(match[group]):
-                yield Found(*match.span(group), self.kind)
+                yield SecretMatch(*match.span(group), self.kind)
 
 
 @cache
@@ -296,10 +296,10 @@ def kinds() -> Iterator[str]:
 _REPLACED = re.compile(r"\[redacted:[a-z-]{1,40}\]")
 
 
-def find_secrets(text: str) -> list[Found]:
+def find_secrets(text: str) -> list[SecretMatch]:
     """The secrets of a text in order; what one rule has found is hidden from the next."""
     text = _REPLACED.sub(lambda mark: "*" * len(mark.group()), text)
-    lowered, found = text.lower(), list[Found]()
+    lowered, found = text.lower(), list[SecretMatch]()
     signs, named = _signs()
     there = {sign for sign in signs if sign in lowered}
     rules = [form.find for form in forms() if not there.isdisjoint(form.signs)] if there else []

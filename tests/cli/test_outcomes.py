@@ -11,7 +11,7 @@ import pytest
 
 from stitch import Step, open_memory
 from stitch.errors import StoreUnavailableError
-from stitch.ingest import reach
+from stitch.ingest import store_health
 from stitch.store import QdrantStore
 from stitch.testing.model import LoopbackProvider, label_by_rules
 
@@ -78,7 +78,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> None:
         raise StoreUnavailableError("cannot write to the collection: connection refused")
 
     monkeypatch.setattr(QdrantStore, "put", refuse)
-    monkeypatch.setattr(reach, "FIRST_PAUSE_S", 3600.0)
+    monkeypatch.setattr(store_health, "FIRST_PAUSE_S", 3600.0)
 
 
 @pytest.mark.usefixtures("away")

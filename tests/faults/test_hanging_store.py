@@ -12,7 +12,7 @@ from doubles.qdrant import LoopbackQdrant
 from stitch import Step, open_memory
 from stitch.core import StepState
 from stitch.errors import StoreUnavailableError
-from stitch.ingest import reach
+from stitch.ingest import store_health
 
 LIMIT_S = 3.0
 """What hangs is given up after it; what does not must not take so long on a busy machine."""
@@ -36,7 +36,7 @@ def steps(start: int, stop: int) -> list[Step]:
 def test_a_server_that_hangs_is_given_up_in_time_and_what_it_missed_is_put_when_it_answers_again(
     server: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach, "FIRST_PAUSE_S", 3600.0)
+    monkeypatch.setattr(store_health, "FIRST_PAUSE_S", 3600.0)
     with open_memory(server.url, **settings) as memory:
         memory.add_many(steps(0, 3), trajectory="t")
         assert len(memory.search("What costs 2 dollars?").hits) == 3

@@ -13,7 +13,7 @@ from doubles.labeling import ScriptedLabeler
 from stitch.core import StepState
 from stitch.embed import HashingEmbedder
 from stitch.ingest import threads
-from stitch.ingest.snippets import VectorTime
+from stitch.ingest.snippets import EmbedMode
 from stitch.ingest.worker import FOLLOWS
 
 Make = Callable[..., Any]
@@ -51,7 +51,7 @@ def slow() -> Any:
 
 
 def after(worlds: Make, embedder: SlowEmbedder, *arguments: Any, **options: Any) -> Any:
-    return worlds(*arguments, embedder=embedder, vectors=VectorTime.AFTER, **options)
+    return worlds(*arguments, embedder=embedder, vectors=EmbedMode.AFTER, **options)
 
 
 def states(world: Any, tenant: str = "a") -> list[str]:

@@ -15,7 +15,7 @@ from doubles.observing import RecordingObserver
 from doubles.storing import ListStore
 from stitch.core import MemoryEvent, SnippetRecord, StepsFailed, StepsStored, StepState, StoreAway, StoreBack
 from stitch.errors import StoreUnavailableError
-from stitch.ingest import reach
+from stitch.ingest import store_health
 from stitch.lifecycle.correct import correct
 
 Make = Callable[..., Any]
@@ -35,7 +35,7 @@ class HangingStore(ListStore):
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reach, "FIRST_PAUSE_S", 3600.0)
+    monkeypatch.setattr(store_health, "FIRST_PAUSE_S", 3600.0)
 
 
 def states(receipts: Sequence[Any]) -> list[str]:
@@ -49,11 +49,11 @@ def test_steps_wait_labeled_while_the_store_is_away_and_the_receipt_says_so(worl
     assert receipts[0].reason == "waits for the store: nobody answers"
     assert world.ingestor.counts("a").failed == 0
     assert world.ingestor.counts("a").waiting == 3
-    assert world.ingestor.reach.reason == "nobody answers"
+    assert world.ingestor.store_health.reason == "nobody answers"
     world.store.away = False
     world.ingestor.flush()
     assert states(world.ingestor.receipts("a")) == ["stored"] * 3
-    assert world.ingestor.reach.reason == ""
+    assert world.ingestor.store_health.reason == ""
     assert [ids for _, ids in world.labeler.calls] == [("s0", "s1", "s2")], "labels are made once"
 
 
@@ -66,7 +66,7 @@ def test_the_store_is_put_by_itself_once_it_is_back(worlds: Make, steps: Make, m
             if isinstance(event, StepsStored):
                 stored.set()
 
-    monkeypatch.setattr(reach, "FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr(store_health, "FIRST_PAUSE_S", 0.001)
     world = worlds(observer=Waits())
     world.store.away = True
     world.add(*steps(2))

@@ -11,7 +11,7 @@ import pytest
 from stitch.core import ContextualIntent, EntityMention, ReferenceRewrite, Step, StepLabels, ToolCall
 from stitch.journal.entries import Encoded, encode_labels
 from stitch.lifecycle.erased_words import NO_SCOPE, ErasedWords, cleaned, spoken
-from stitch.lifecycle.side_files import Gone, remove_mentions
+from stitch.lifecycle.side_files import ErasureTarget, remove_mentions
 
 GONE = Step(
     id="gone", role="user", content="Zorblatt hums a lovely tune at johnKarwick 7pm",
@@ -101,7 +101,7 @@ def test_labels_of_a_remaining_step_lose_what_they_have_from_erased_ones(
 
 def test_what_is_taken_out_of_a_file_is_overwritten_for_whoever_has_it_open(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
-    gone = Gone("a", steps=frozenset({("t", "s1")}), traces=frozenset({b"zorblatt hums"}))
+    gone = ErasureTarget("a", steps=frozenset({("t", "s1")}), traces=frozenset({b"zorblatt hums"}))
 
     def line(step: str, text: str, tenant: str = "a") -> bytes:
         return orjson.dumps({"tenant": tenant, "trajectory": "t", "step": step, "text": text}) + b"\n"

@@ -16,7 +16,7 @@ from stitch.core.snippets import Moment
 from stitch.errors import InputError, JournalError, StoreLockedError
 from stitch.lifecycle.as_of import moment_of
 from stitch.lifecycle.folder import folder_of, is_url, made_folder, owner_note, restoring_in, store_folder
-from stitch.lifecycle.traces import LEAST_BYTES, Needles
+from stitch.lifecycle.traces import LEAST_BYTES, PatternMatcher
 from stitch.lifecycle.transfer import export_lines
 
 URL = "http://localhost:6333"
@@ -128,7 +128,7 @@ def test_what_is_found_is_what_a_plain_search_finds(seed: int) -> None:
     for at, text in zip(range(1_000, 300_000, 4_700), planted, strict=False):  # at every distance from a multiple of 8
         at += chance.randrange(16)
         data[at : at + len(text)] = text.upper() if chance.random() < 0.5 else text
-    found = Needles([*planted, *others]).found_in(bytes(data))
+    found = PatternMatcher([*planted, *others]).found_in(bytes(data))
     folded = bytes(data).lower()
     assert found == {text for text in (*planted, *others) if text in folded}
     assert set(planted) <= found

@@ -10,7 +10,7 @@ import stitch.assemble
 from stitch import Memory, Step, open_memory
 from stitch.config import Settings
 from stitch.errors import InputError, SettingsError
-from stitch.given_settings import GivenSettings
+from stitch.settings_overrides import GivenSettings
 
 STEPS = [Step(role="user", content=f"The hotel in {city} costs {price} euros.", id=f"s{price}")
          for city, price in (("Porto", 80), ("Faro", 60), ("<b>Braga</b>", 40))]  # fmt: skip

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from doubles.golden import compare_phrases
+from stitch.server.app_state import Limits
 from stitch.server.errors import DOCUMENTED, refusal
-from stitch.server.served import Limits
 
 SMALL = Limits(body_bytes=2_000, line_bytes=500)
 

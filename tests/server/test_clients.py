@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from stitch import open_memory
-from stitch.server.served import Limits
+from stitch.server.app_state import Limits
 from stitch.testing.model import LoopbackProvider
 
 ASKED = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -10,9 +10,9 @@ import pytest
 
 from stitch.core import StepsAccepted
 from stitch.server import events
+from stitch.server.app_state import Limits
 from stitch.server.events import EventFeed
 from stitch.server.keys import ACTIONS
-from stitch.server.served import Limits
 
 
 def step(text, **more):

@@ -14,7 +14,7 @@ import pytest
 from stitch import Step, open_memory, open_tenants
 from stitch.config import ServeOptions
 from stitch.core.retention import RetentionRule
-from stitch.server.chores import Chores
+from stitch.server.scheduled_jobs import ScheduledJobs
 
 HEEDING = (
     "import os, signal, sys\n"
@@ -82,17 +82,17 @@ def names(folder):
 
 def test_a_backup_is_made_when_the_newest_is_old_enough_and_only_so_many_are_kept(tenants, tmp_path):
     clock, to = Clock(), tmp_path / "backups"
-    chores = Chores(tenants, ServeOptions(backup_every_h=2, backup_to=str(to), keep=2), clock=clock)
-    assert chores.do_due() == 2 * HOUR
+    jobs = ScheduledJobs(tenants, ServeOptions(backup_every_h=2, backup_to=str(to), keep=2), clock=clock)
+    assert jobs.do_due() == 2 * HOUR
     [first] = names(to)
     clock.now += HOUR
-    assert chores.do_due() == HOUR
+    assert jobs.do_due() == HOUR
     assert names(to) == [first]
     (to / "something else").mkdir()
     (to / "stitch-20000101T000000Z").mkdir()  # no backup: nothing says that it is whole
     for _ in range(2):
         clock.now += 2 * HOUR
-        chores.do_due()
+        jobs.do_due()
     kept = names(to)
     assert len(kept) == 4
     assert first not in kept
@@ -100,20 +100,20 @@ def test_a_backup_is_made_when_the_newest_is_old_enough_and_only_so_many_are_kep
 
 
 def test_retention_is_applied_to_all_tenants_at_the_start_and_after_each_interval(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "stitch.server.chores")
+    caplog.set_level(logging.INFO, "stitch.server.scheduled_jobs")
     rules = (RetentionRule(older_than_days=1e-9, action="erase"),)
     clock = Clock()
     with open_tenants(tmp_path / "m", retention=rules) as tenants:
         for name in ("ann", "bea"):
             tenants.memory(name).add(Step(role="user", content="hello"), trajectory="t")
-        chores = Chores(tenants, ServeOptions(retention_every_h=1), clock=clock)
-        assert chores.do_due() == HOUR
+        jobs = ScheduledJobs(tenants, ServeOptions(retention_every_h=1), clock=clock)
+        assert jobs.do_due() == HOUR
         assert [tenants.memory(name).status().accepted for name in ("ann", "bea")] == [0, 0]
         tenants.memory("ann").add(Step(role="user", content="hello again"), trajectory="t2")
         clock.now += HOUR / 2
-        assert chores.do_due() == HOUR / 2
+        assert jobs.do_due() == HOUR / 2
         assert tenants.memory("ann").status().accepted == 1
         clock.now += HOUR / 2
-        chores.do_due()
+        jobs.do_due()
         assert tenants.memory("ann").status().accepted == 0
     assert "retention concerned 1 steps" in caplog.text

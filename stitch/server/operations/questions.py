@@ -113,7 +113,7 @@ class Hit(Ties):
 _OF_WHOLE = ("context_hits", "mode", "intent_filter", "pieces", "request")
 
 
-class Found(Answer):
+class SearchAnswer(Answer):
     """The answer to a question. The fields behind `trace` are there where `whole` was asked for."""
 
     query: str
@@ -155,16 +155,16 @@ def search(
     k: K | None = None,
     whole: bool = False,
     **options: Any,
-) -> Found:
+) -> SearchAnswer:
     """Find the steps that answer a question; see `Memory.search`. With `whole` each hit holds its whole snippet too."""
     return answer_of(memory.search(query, trajectory=trajectory, k=k, **options), whole=whole)
 
 
-def answer_of(result: RetrievalResult, *, whole: bool = False) -> Found:
+def answer_of(result: RetrievalResult, *, whole: bool = False) -> SearchAnswer:
     """The answer of a result."""
     rule = result.rule
     return gathered(
-        Found,
+        SearchAnswer,
         result,
         without=_OF_WHOLE,
         query=result.request.query,

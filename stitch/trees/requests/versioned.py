@@ -26,7 +26,7 @@ from stitch.trees.requests.asking import SelectOptions, TreeAsker, asks_versions
 from stitch.trees.requests.telling import step_text
 
 if TYPE_CHECKING:
-    from stitch.core.process import OwnProcess
+    from stitch.core.process import ForkGuard
     from stitch.ingest import Ingestor
     from stitch.lm import LanguageModel
     from stitch.retrieve.path import NodeSelection
@@ -45,7 +45,7 @@ class TreeParts(NamedTuple):
     tenant: str
     folder: Path
     """The folder of the journal."""
-    process: OwnProcess
+    process: ForkGuard
     """The process that may use them; all others get a `ForkedProcessError`."""
     asker: TreeAsker
     model: LanguageModel | None = None

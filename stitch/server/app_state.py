@@ -36,7 +36,7 @@ class Limits(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Served:
+class AppState:
     """The holdings of a server: the memories of its tenants, who may ask, what happens in them, and its bounds."""
 
     tenants: Tenants
@@ -55,7 +55,7 @@ class Served:
 
         self.spending = Spending(self.tenants.ledger, earlier=read_ledger(self.tenants.folder / LEDGER_FILE))
         self.threads = Threads(searches=self.limits.searches)
-        self.metrics.ask(_Asked(self))
+        self.metrics.ask(_LiveMetrics(self))
 
     def begin_to_close(self) -> None:
         """Let everything end that goes on for as long as a client likes; called in the loop of the server."""
@@ -63,10 +63,10 @@ class Served:
         self.feed.close()
 
 
-class _Asked(Collector):
+class _LiveMetrics(Collector):
     """Numbers that are asked for when the metrics are read."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: AppState) -> None:
         self._served = served
 
     def collect(self) -> Iterator[Metric]:

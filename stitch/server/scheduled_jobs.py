@@ -27,7 +27,7 @@ _NAME = re.compile(r"stitch-\d{8}T\d{6}Z")
 _log = logging.getLogger(__name__)
 
 
-class Chores:
+class ScheduledJobs:
     """Retention and backups of all tenants, each so and so often.
 
     Retention is applied at the start and then after every interval; a backup is due when the newest one that is there
@@ -51,7 +51,7 @@ class Chores:
         """Begin, if there is anything to do."""
         if self._options.retention_every_h is None and self._options.backup_every_h is None:
             return
-        self._thread = threading.Thread(target=self._run, name="stitch-chores", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="stitch-scheduled-jobs", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:

@@ -13,7 +13,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 """After how long a store that is away is tried again: at first, and at most; each pause is twice the one before."""
 
 
-class StoreReach:
+class StoreHealth:
     """Health of the store, as seen by whoever puts into it. Being away is a state, reported once.
 
     While it is away, nobody but who looks whether it is back waits for it: `check` refuses at once.
