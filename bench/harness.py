@@ -200,9 +200,13 @@ def _each(part: _Part, kept: KeptReplies) -> Iterator[tuple[str, Record]]:
     methods = make_methods(list(part.left), job.data, labels=job.labels, filters=job.filters, keep=keep)
     (trajectory,) = job.data.trajectories
     try:
+        drawn = next((method for method in methods if isinstance(method, MemoryMethod)), None)
         for method in methods:
             with keeping_replies(kept):  # not while a record is taken: whoever does has contexts of its own
-                append(prepared_file(job.folder), _prepared(job.data, trajectory, method))
+                note = _prepared(job.data, trajectory, method)
+            if method is drawn:
+                note = note.model_copy(update={"labeled": drawn.labeled(trajectory.id)})
+            append(prepared_file(job.folder), note)
             labels = method.labels(trajectory.id) if isinstance(method, MemoryMethod) else None
             for question in part.left[method.name]:
                 with keeping_replies(kept):

@@ -15,7 +15,7 @@ from stitch.bench.data.types import Inquiry
 from stitch.bench.labelers import LABELERS, FilterChoice, labeler_named
 from stitch.bench.methods import TENANT
 from stitch.bench.metrics.evidence import BUDGETS
-from stitch.bench.records import Found
+from stitch.bench.records import Found, LabeledTrajectory
 from stitch.core import (
     Labeler,
     RetrievalResult,
@@ -24,6 +24,7 @@ from stitch.core import (
     matched_by_kind,
 )
 from stitch.lm import LABELING_STAGES, Totals, read_ledger, sum_up
+from stitch.server.operations.steps import ScopeSpans
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -146,6 +147,12 @@ class MemoryMethod:
             snippet.step: frozenset((own.kind.value, own.value) for own in map(canonical, snippet.intent.labels()))
             for snippet in snippets
         }
+
+    def labeled(self, trajectory: str) -> LabeledTrajectory:
+        """The scopes of a trajectory over its steps."""
+        memory = self.shared.memory
+        scopes = tuple(map(ScopeSpans.model_validate, memory.inventory(trajectory).scopes))
+        return LabeledTrajectory(steps=tuple(entry.id for entry in memory.steps(trajectory)), scopes=scopes)
 
     def close(self) -> None:
         """Remove the memory; other methods that share it have to be prepared again."""

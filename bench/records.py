@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stitch import __version__
 from stitch.errors import InputError, SettingsError
+from stitch.server.operations.steps import ScopeSpans
 
 
 class Answered(BaseModel):
@@ -76,6 +77,14 @@ class Record(Found, frozen=True):
     answered: Answered | None = None
 
 
+class LabeledTrajectory(BaseModel, frozen=True):
+    """A trajectory as a memory labeled it, to be drawn."""
+
+    steps: tuple[str, ...]
+    """Their ids, in order."""
+    scopes: tuple[ScopeSpans, ...]
+
+
 class Prepared(BaseModel):
     """The taking in of one trajectory by one method."""
 
@@ -96,6 +105,8 @@ class Prepared(BaseModel):
     """How many steps have labels of another than who was to label."""
     unusable_replies: int = 0
     """How many replies of the model were cut or of no use."""
+    labeled: LabeledTrajectory | None = None
+    """The labels of the first method that made any; the others of a run share them."""
 
 
 def record_file(folder: Path, method: str) -> Path:

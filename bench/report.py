@@ -1,4 +1,7 @@
-"""`stitch bench report`: one HTML page of finished runs, to be read anywhere; `report.html` is its template."""
+"""`stitch bench report`: one HTML page of finished runs, to be read anywhere; `report.html` is its template.
+
+Of runs whose memory made labels, each question has a drawing of scopes over steps, by the script of the server's page.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import orjson
 
 from stitch.bench import scoring
 from stitch.bench.figures import shown
@@ -16,6 +20,7 @@ from stitch.bench.results import table_of, told_of
 from stitch.bench.runs import Run, read_run
 from stitch.errors import require_extra
 from stitch.retrieve.explain import in_words
+from stitch.server.drawing import drawing
 
 QUESTIONS_SHOWN = 100
 _STEPS_SHOWN = 10
@@ -36,7 +41,39 @@ def render(runs: list[Run], *, questions: int = QUESTIONS_SHOWN) -> str:
         }
         for run in runs
     ]
-    return Environment(autoescape=True, trim_blocks=True).from_string(template).render(runs=told, questions=questions)
+    drawn = [{"trajectories": _labeled(run), "questions": dict(_places(run, questions))} for run in runs]
+    parts = drawing() | {"told": orjson.dumps(drawn).decode().replace("<", "\\u003c")}
+    environment = Environment(autoescape=True, trim_blocks=True)
+    return environment.from_string(template).render(
+        runs=told, questions=questions, drawing=parts if any(each["questions"] for each in drawn) else None
+    )
+
+
+def _labeled(run: Run) -> dict[str, Any]:
+    """The scopes of each trajectory that a question can show."""
+    return {
+        note.trajectory: {
+            "length": len(note.labeled.steps),
+            "scopes": [scope.model_dump(mode="json") for scope in note.labeled.scopes],
+        }
+        for note in run.prepared
+        if note.labeled is not None
+    }
+
+
+def _places(run: Run, limit: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Of questions that can be drawn, where the gold steps stand and the first that each method found."""
+    steps = {note.trajectory: note.labeled.steps for note in run.prepared if note.labeled is not None}
+    for records in _most_differing(run, limit):
+        one = next(iter(records.values()))
+        place = {step: position for position, step in enumerate(steps.get(one.trajectory, ()))}
+        if place:
+            found = {
+                method: [place[step] for step in record.steps[:_STEPS_SHOWN] if step in place]
+                for method, record in records.items()
+            }
+            gold = [place[step] for step in one.evidence if step in place]
+            yield one.question, {"trajectory": one.trajectory, "gold": gold, "found": found}
 
 
 def _tables(run: Run) -> Iterator[dict[str, Any]]:
@@ -56,8 +93,8 @@ def _tables(run: Run) -> Iterator[dict[str, Any]]:
             yield {"head": ["method", *names], "rows": cells, "caption": caption}
 
 
-def _differing(run: Run, limit: int) -> Iterator[dict[str, Any]]:
-    """The questions on which the methods differ most, the first of them first."""
+def _most_differing(run: Run, limit: int) -> Iterator[dict[str, Record]]:
+    """The questions on which the methods differ most, the first of them first: the record of each method."""
     by_question: dict[str, dict[str, Record]] = {}
     for method, records in run.records.items():
         for record in records:
@@ -68,11 +105,16 @@ def _differing(run: Run, limit: int) -> Iterator[dict[str, Any]]:
         known = scored(map(run.measures[run.main], records))
         return max(known) - min(known) if known else 0.0
 
+    for name in sorted(by_question, key=lambda name: (-spread(name), name))[:limit]:
+        yield by_question[name]
+
+
+def _differing(run: Run, limit: int) -> Iterator[dict[str, Any]]:
     answers = ["answer", "verdict"] if run.answered else []
     head = ["method", run.main, *answers, "labels of the question", f"first {_STEPS_SHOWN} steps (gold in green)"]
-    for name in sorted(by_question, key=lambda name: (-spread(name), name))[:limit]:
-        rows = [_row(run, method, record) for method, record in by_question[name].items()]
-        yield {"one": next(iter(by_question[name].values())), "head": head, "rows": rows}
+    for records in _most_differing(run, limit):
+        rows = [_row(run, method, record) for method, record in records.items()]
+        yield {"one": next(iter(records.values())), "head": head, "rows": rows}
 
 
 def _row(run: Run, method: str, record: Record) -> Mapping[str, Any]:

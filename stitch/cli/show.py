@@ -19,6 +19,7 @@ from stitch.console.out_file import written_privately
 from stitch.console.printing import counted, draw_lanes, one_line, print_json
 from stitch.core import Rejection
 from stitch.errors import InputError
+from stitch.server.drawing import drawing
 from stitch.server.operations.steps import Timeline, timeline
 
 if TYPE_CHECKING:
@@ -69,13 +70,8 @@ def command(
 
 def _drawn(shown: Sequence[Timeline]) -> str:
     """The page of some trajectories: the lanes are drawn by the script of the server's page."""
-    web = resources.files("stitch.server") / "web"
     told = orjson.dumps([each.model_dump(mode="json") for each in shown]).decode().replace("<", "\\u003c")
-    parts = {
-        "style": (web / "style.css").read_text(encoding="utf-8"),
-        "lanes": (web / "lanes.js").read_text(encoding="utf-8"),
-        "told": told,
-    }
+    parts = {**drawing(), "told": told}
     template = (resources.files("stitch.cli") / "drawn.html").read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], template)
 

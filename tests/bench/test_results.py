@@ -15,6 +15,7 @@ from stitch.bench.commands import group
 from stitch.bench.metrics.evidence import BUDGETS
 from stitch.bench.records import (
     Answered,
+    LabeledTrajectory,
     Prepared,
     Record,
     RunSettings,
@@ -26,6 +27,7 @@ from stitch.bench.records import (
 )
 from stitch.bench.runs import read_run
 from stitch.errors import InputError
+from stitch.server.operations.steps import ScopeSpans
 
 RANKINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "stitch": {"q1": ("a", "b"), "q2": ("c", "a"), "q3": ("a",)},
@@ -36,7 +38,14 @@ RANKINGS: dict[str, dict[str, tuple[str, ...]]] = {
 EVIDENCE = {"q1": ("a",), "q2": ("c",), "q3": ("a",)}
 
 
-def make_run(folder: Path, *, suite: str = "retrieval", cost: float = 0.0, name: str = "toy <set>") -> Path:
+LABELED = LabeledTrajectory(
+    steps=tuple(f"s{number}" for number in range(100)),
+    scopes=(ScopeSpans(name="</script><b>day 1", steps=100, spans=((0, 99),)),),
+)
+
+
+def make_run(folder: Path, *, suite: str = "retrieval", cost: float = 0.0, name: str = "toy <set>",
+             labeled: bool = False) -> Path:  # fmt: skip
     settings = RunSettings(
         suite=suite, set=name, data_sha256="0" * 64, k=200, budget_tokens=100, tokenizer="pieces-1",
         labels="local-1", embedder="static",
@@ -60,6 +69,7 @@ def make_run(folder: Path, *, suite: str = "retrieval", cost: float = 0.0, name:
             note = Prepared(
                 method=method, trajectory=f"t{question}", steps=100 * (place + 1), seconds=0.5, operations=2,
                 named=1 if method.startswith("stitch") else None,
+                labeled=LABELED if labeled and method == "stitch" else None,
             )  # fmt: skip
             append(prepared_file(folder), note)
     return folder
@@ -110,6 +120,16 @@ def test_the_page_stands_alone_and_shows_what_the_runs_hold(tmp_path: Path, suit
     assert str(tmp_path) not in html
 
 
+def test_the_page_of_a_run_with_labels_has_what_draws_scopes_over_steps(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", labeled=True)
+    call("report", str(run), "--out", str(tmp_path / "page.html"))
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "script" in Page(html).tags
+    assert "class Lanes" in html
+    assert "</script><b>day 1" not in html
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", html)
+
+
 def test_the_same_runs_give_the_same_page(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r")
     pages = []
@@ -117,7 +137,7 @@ def test_the_same_runs_give_the_same_page(tmp_path: Path) -> None:
         call("report", str(run), "--out", str(tmp_path / name), "--questions", "1")
         pages.append((tmp_path / name).read_text(encoding="utf-8"))
     assert pages[0] == pages[1]
-    assert pages[0].count("<details>") == 1
+    assert pages[0].count("<details") == 1
 
 
 def test_tables_are_those_of_the_runs(tmp_path: Path) -> None:

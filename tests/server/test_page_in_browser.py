@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from doubles.golden import compare
 from doubles.serving import running
+from stitch import open_memory
 from stitch.bench.samples import outline, sample
 from stitch.cli.main import cli
 from stitch.server.keys import KeyFile, Keys, make_key
@@ -406,6 +407,35 @@ def test_a_hostile_memory_runs_nothing(written, looking):
     page.click(".step-open >> nth=0")
     page.wait_for_selector(".panel .said")
     assert page.locator(".panel .said").first.text_content() == HOSTILE[0]
+
+
+def test_questions_of_a_finished_run_are_drawn_over_the_scopes_of_their_steps(looking, told, tmp_path):
+    trip = sample("trip")
+    steps = [step.model_dump(mode="json", exclude_defaults=True) for step in trip.trajectory.steps]
+    rows = {
+        "trajectories": [{"id": "trip", "steps": steps}],
+        "questions": [
+            {"id": str(place), "trajectory": "trip", "question": each.text, "answer": each.answer,
+             "evidence": each.evidence, "type": "plain"} for place, each in enumerate(trip.questions)
+        ],
+    }  # fmt: skip
+    for name, lines in rows.items():
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    asked = ["bench", "retrieval", "--data", str(tmp_path), "--methods", "stitch,bm25", "--workers", "1"]
+    outcome = CliRunner().invoke(cli, [*asked, "--out", str(tmp_path / "run")], catch_exceptions=False)
+    assert outcome.exit_code == 0, outcome.output
+    CliRunner().invoke(cli, ["bench", "report", str(tmp_path / "run"), "--out", str(tmp_path / "report.html")])
+    looked = looking(told)
+    page = looked.page
+    page.goto(f"file://{tmp_path}/report.html")
+    page.locator("summary >> nth=0").click()
+    page.wait_for_selector(".lanes-name >> text=gold steps")
+    names = page.locator(".lanes-name .lanes-label").all_text_contents()
+    assert {"found by stitch", "found by bm25", "gold steps"} <= set(names)
+    with open_memory(tmp_path / "m") as memory:
+        memory.add_many(trip.trajectory.steps, trajectory="trip")
+        assert {scope.name for scope in memory.inventory("trip").scopes} <= set(names)
+    looked.keep("report")
 
 
 def test_lanes_in_a_file_are_drawn_and_run_nothing_of_what_they_tell(looking, told, tmp_path):

@@ -133,7 +133,7 @@ export class Lanes {
     this._scheme.addEventListener("change", () => this.restyle());
   }
 
-  // Let this be what is shown: `scopes` as `{name, steps, spans}`.
+  // Let this be what is shown: `scopes` as `{name, steps, spans}`; one that is `pinned` stands above all others.
   set({ length, scopes }) {
     const all = this.length === 0 || (this.from <= 0 && this.to >= this.length);
     const atEnd = this.to >= this.length;
@@ -142,7 +142,7 @@ export class Lanes {
     this.scopes = scopes
       .map((scope) => ({ ...scope, spans: [...scope.spans].sort((a, b) => a[0] - b[0]) }))
       .filter((scope) => scope.spans.length)
-      .sort((a, b) => a.spans[0][0] - b.spans[0][0]);
+      .sort((a, b) => Boolean(b.pinned) - Boolean(a.pinned) || a.spans[0][0] - b.spans[0][0]);
     this.scopes.forEach((scope, number) => {
       scope.color = number % 8;
       scope.number = number;
@@ -210,9 +210,9 @@ export class Lanes {
   // The lanes that are drawn: all, or of very many those that are pursued in view.
   rows() {
     if (this.scopes.length <= MANY) return this.scopes;
-    return this.scopes.filter(({ spans }) => {
+    return this.scopes.filter(({ spans, pinned }) => {
       const span = spans[firstSpan(spans, this.from)];
-      return span && span[0] < this.to;
+      return pinned || (span && span[0] < this.to);
     });
   }
 
