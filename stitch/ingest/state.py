@@ -33,6 +33,9 @@ from stitch.journal.database import Turn
 BATCH_STEPS = 512
 """How many steps are labeled, embedded and put at a time, at most."""
 
+KEPT_SPACES = 16
+"""How many label spaces that were asked for last are kept of trajectories that are not going on."""
+
 KEPT_STEPS = 50_000
 """How many steps the trajectories kept ready have at most, together: a labeling remembers a kilobyte a step or so."""
 
@@ -114,6 +117,10 @@ class TrajectoryStates:
         self._checkpoint_steps = checkpoint_steps
         self._states: OrderedDict[tuple[str, str], TrajectoryState] = OrderedDict()
         self._inventories = TenantInventories()
+        self._saved: OrderedDict[tuple[str, str], LabelInventory] = OrderedDict()
+        """Label spaces as checkpoints have them: of trajectories that nobody has used since."""
+        self._shown: OrderedDict[tuple[str, str], tuple[LabelInventory, LabelInventory]] = OrderedDict()
+        """The label spaces that were asked for last, with retired steps and without."""
         self._shared = journal.shared_id is not None
         self._followed = journal.last_change() if self._shared else 0
         """The last change that `inventory` has seen."""
@@ -230,7 +237,13 @@ class TrajectoryStates:
         """The label space of a trajectory, or of a tenant; while labels are being made, the one before."""
 
         def shown(name: str) -> LabelInventory:
-            return without_retired(self.with_retired(tenant, name), self._journal, tenant=tenant, trajectory=name)
+            whole, key = self.with_retired(tenant, name), (tenant, name)
+            with self._lock:
+                kept = self._shown.get(key)
+            if kept is None or kept[0] is not whole:  # who retires steps lets the label space be made anew
+                left = without_retired(whole, self._journal, tenant=tenant, trajectory=name)
+                kept = self._keep(self._shown, key, (whole, left))
+            return kept[1]
 
         if self._shared:
             self._follow_others()
@@ -251,6 +264,7 @@ class TrajectoryStates:
         """A trajectory's state, which stays the only one of it as long as somebody uses it."""
         key = (tenant, trajectory)
         with self._lock:
+            self._saved.pop(key, None)
             state = self._states.get(key)
             if state is None:
                 state = self._states[key] = TrajectoryState(tenant, trajectory)
@@ -273,10 +287,15 @@ class TrajectoryStates:
                 continue
             if change.trajectory is None:
                 self._inventories = TenantInventories()
+                with self._lock:
+                    self._saved.clear()
+                    self._shown.clear()
                 continue
             self._inventories.changed(change.tenant, change.trajectory)
             key = (change.tenant, change.trajectory)
             with self._lock:
+                self._saved.pop(key, None)
+                self._shown.pop(key, None)
                 state = self._states.get(key)
                 if state is not None and not state.users and change.number > state.left:
                     del self._states[key]
@@ -299,14 +318,20 @@ class TrajectoryStates:
 
     def with_retired(self, tenant: str, trajectory: str) -> LabelInventory:
         """The label space of a trajectory in which retired steps count too; see `inventory`."""
+        key = (tenant, trajectory)
         with self._lock:
-            live = (tenant, trajectory) in self._states
+            live, saved = key in self._states, self._saved.get(key)
         if not live:
             labeled = self._journal.labeled(tenant, trajectory)
             if not labeled:
                 return LabelInventory()
+            if saved is not None and saved.steps == labeled:
+                return saved
             checkpoint = self._journal.checkpoint(tenant, trajectory)
             if checkpoint and checkpoint.position == labeled:
+                with self._lock:
+                    if key not in self._states:  # or somebody has begun to change it
+                        self._keep(self._saved, key, checkpoint.inventory)
                 return checkpoint.inventory
         with self.pinned(tenant, trajectory) as state:
             if not state.lock.acquire(blocking=False):
@@ -317,6 +342,15 @@ class TrajectoryStates:
                 return self._inventory_now(state)
             finally:
                 state.lock.release()
+
+    def _keep(self, kept: OrderedDict[tuple[str, str], _T], key: tuple[str, str], value: _T) -> _T:
+        """Keep a value as the last one that was asked for; of too many, the one asked for longest ago goes."""
+        with self._lock:
+            kept[key] = value
+            kept.move_to_end(key)
+            while len(kept) > KEPT_SPACES:
+                kept.popitem(last=False)
+        return value
 
     def _inventory_now(self, state: TrajectoryState) -> LabelInventory:
         if state.position and (state.session is None or state.inventoried != state.position):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doubles.labeling import ScriptedLabeler
+from stitch import Selector, open_memory
 from stitch.core import (
     ContextualIntent,
     EntityTypeSummary,
@@ -181,3 +182,26 @@ def test_no_labels_ever_raise_the_trust_of_a_step(
     for step, each in zip(named, traced, strict=True):
         assert each.trust is not None
         assert Entry(1, "t", "x", 0, step, 0.0, labels=each).snippet().trust <= step.whence().trust
+
+
+def test_a_label_space_is_read_from_its_checkpoint_once_until_something_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [Step(id=str(number), role="user", content=f"Book hotel {number} in Porto.") for number in range(6)]
+    with open_memory(tmp_path / "m") as memory:
+        memory.add_many(steps, trajectory="trip")
+    with open_memory(tmp_path / "m") as memory:
+        journal, asked = memory._ingestor.journal, list[tuple[str, ...]]()
+        checkpoint = journal.checkpoint
+        monkeypatch.setattr(journal, "checkpoint", lambda *names: asked.append(names) or checkpoint(*names))
+        first = memory.inventory("trip")
+        assert memory.inventory("trip") == first
+        assert len(asked) == 1
+        memory.lifecycle.retire(Selector(trajectory="trip", step="2"))
+        assert memory.inventory("trip").steps == 5
+        memory.lifecycle.unretire(Selector(trajectory="trip", step="2"))
+        assert memory.inventory("trip") == first
+        memory.lifecycle.correct("2", trajectory="trip", labels={"scope": "lunch"})
+        assert "lunch" in {scope.name for scope in memory.inventory("trip").scopes}
+        memory.lifecycle.erase(Selector(trajectory="trip", step="2"))
+        assert "lunch" not in {scope.name for scope in memory.inventory("trip").scopes}

@@ -141,7 +141,9 @@ def known_trajectory(memory: Memory, trajectory: str | None) -> str | None:
     Raises:
         InputError: The memory has none of this name: what comes back would be nothing, and look like an answer.
     """
-    if trajectory is not None and trajectory not in memory.trajectories():
+    if trajectory is None or next(iter(memory.steps(trajectory, stop=1)), None) is not None:
+        return trajectory
+    if trajectory not in memory.trajectories():  # or its first step was erased
         raise no_trajectory(trajectory, memory.trajectories())
     return trajectory
 
