@@ -34,8 +34,8 @@ _SESSION = re.compile(r"^session_(\d+)$")
 _DIALOG_ID = re.compile(r"D:?(\d+):(\d+)")
 
 
-class _Reading:
-    """A set as it is read from its files."""
+class _SetReader:
+    """Reader of a set from its files."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -71,7 +71,7 @@ class _Reading:
 
 def load_locomo(path: Path) -> DataSet:
     """Load the official LoCoMo file; ids of its evidence such as `D:11:26` and `D30:05` are repaired."""
-    made = _Reading(path)
+    made = _SetReader(path)
     for place, sample in enumerate(_listed(path, holding="conversation", of="LoCoMo")):
         where = f"{path}, sample {place}"
         name = str(required(sample, "sample_id", where))
@@ -100,7 +100,7 @@ def _locomo_rows(conversation: Mapping[str, Any], where: str) -> Iterator[dict[s
 
 def load_longmemeval(path: Path) -> DataSet:
     """Load an official LongMemEval file; evidence are the turns marked `has_answer`."""
-    made = _Reading(path)
+    made = _SetReader(path)
     for place, instance in enumerate(_listed(path, holding="haystack_sessions", of="LongMemEval")):
         where = f"{path}, question {place}"
         name, dates = str(required(instance, "question_id", where)), instance.get("haystack_dates") or []
@@ -122,7 +122,7 @@ def load_longmemeval(path: Path) -> DataSet:
 
 def load_ama(path: Path) -> DataSet:
     """Load AMA-Bench: JSON lines, one episode each, with actions, observations and questions."""
-    made = _Reading(path)
+    made = _SetReader(path)
     for where, episode in read_records(path):
         name = str(required(episode, "episode_id", where))
         rows = made.memories[name] = [{"id": "task", "role": "user", "content": str(episode.get("task") or "")}]

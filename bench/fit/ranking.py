@@ -88,17 +88,17 @@ def recall(own: Sequence[Ranked], weights: Weights) -> float:
     return float(np.mean(found))
 
 
-class Asked(NamedTuple):
+class SetQuestions(NamedTuple):
     """The questions of a set, as they are and in other words."""
 
     plain: list[Ranked]
     reworded: list[Ranked]
 
 
-def left_out_recalls(asked: Mapping[str, Asked], names: Sequence[str]) -> dict[str, tuple[float, float]]:
+def left_out_recalls(asked: Mapping[str, SetQuestions], names: Sequence[str]) -> dict[str, tuple[float, float]]:
     """The recall of each set, as it is asked and in other words, by the weights that all others give."""
 
-    def made(others: Mapping[str, Asked]) -> dict[str, float]:
+    def made(others: Mapping[str, SetQuestions]) -> dict[str, float]:
         return fit([questions for own in others.values() for questions in own], names)
 
     return {
@@ -115,11 +115,11 @@ def left_out_recalls(asked: Mapping[str, Asked], names: Sequence[str]) -> dict[s
 @click.option("--write", is_flag=True, help=f"Write the weights to {WEIGHTS.name}.")
 def command(folders: Sequence[Path], judged: Sequence[Path], limit: int | None, kept: Path | None, write: bool) -> None:
     """Fit the weights of the features; tell what each set has when it is left out, and what each feature brings."""
-    asked: dict[str, Asked] = {}
+    asked: dict[str, SetQuestions] = {}
     for data in sets.load_sets([*folders, *judged], limit=limit):
         words = Rewording(step.content for own in data.trajectories for step in own.steps)
         with sets.held(data, kept=kept) as parts:
-            asked[data.name] = Asked(ranked(data, parts), ranked(data, parts, reworded=words))
+            asked[data.name] = SetQuestions(ranked(data, parts), ranked(data, parts, reworded=words))
     told = {name: asked[name] for name in list(asked)[: len(folders)]}
     names = list(FEATURES)
     weights = fit([questions for own in told.values() for questions in own], names)
@@ -146,7 +146,7 @@ def command(folders: Sequence[Path], judged: Sequence[Path], limit: int | None, 
 _FIGURES = ["questions", "left_out", "all_choose", "reworded", "all_choose_reworded"]
 
 
-def _row(own: Asked, left_out: tuple[float, float] | None, weights: Weights) -> dict[str, Any]:
+def _row(own: SetQuestions, left_out: tuple[float, float] | None, weights: Weights) -> dict[str, Any]:
     plain, reworded = left_out or (None, None)
     chosen = (recall(own.plain, weights), recall(own.reworded, weights))
     return dict(zip(_FIGURES, (len(own.plain), plain, chosen[0], reworded, chosen[1]), strict=True))

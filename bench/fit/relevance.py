@@ -35,7 +35,7 @@ LOST = 0.01
 """A threshold may lose so many of a memory's own questions."""
 
 
-class Asked(NamedTuple):
+class JudgedQuestion(NamedTuple):
     """A question that a memory was asked."""
 
     own: bool
@@ -54,7 +54,9 @@ class Model(NamedTuple):
     threshold: float
 
 
-def asked_of(data: DataSet, parts: MemoryParts, *, foreign: Sequence[Question], seed: int = 0) -> Iterator[Asked]:
+def asked_of(
+    data: DataSet, parts: MemoryParts, *, foreign: Sequence[Question], seed: int = 0
+) -> Iterator[JudgedQuestion]:
     """The questions of a set, each asked of its own memory, and for each of them another one of that memory."""
     draw = random.Random(seed)
     retriever = sets.steps_of(parts)
@@ -73,7 +75,7 @@ def asked_of(data: DataSet, parts: MemoryParts, *, foreign: Sequence[Question], 
                 budget_tokens=sets.NO_CONTEXT,
             )
             hits = retriever.search(request).hits
-            yield Asked(
+            yield JudgedQuestion(
                 own=own,
                 near_miss=own and (question.type in NEAR_MISSES or not question.evidence),
                 evidence=estimator.evidence(request, hits),
@@ -81,7 +83,7 @@ def asked_of(data: DataSet, parts: MemoryParts, *, foreign: Sequence[Question], 
             )
 
 
-def fit(asked: Iterable[Sequence[Asked]]) -> Model:
+def fit(asked: Iterable[Sequence[JudgedQuestion]]) -> Model:
     """The weights of both models; every set counts as much as another."""
     every = [list(own) for own in asked]
     questions: list[tuple[Mapping[str, float], bool, float]] = []
@@ -95,7 +97,7 @@ def fit(asked: Iterable[Sequence[Asked]]) -> Model:
     return Model(answered, meant, sum(_threshold(own, answered) for own in every) / len(every))
 
 
-def _threshold(asked: Sequence[Asked], answered: Weights) -> float:
+def _threshold(asked: Sequence[JudgedQuestion], answered: Weights) -> float:
     own = [each for each in asked if each.own and not each.near_miss]
     chances = sorted(relevance(each.evidence, answered=answered).result for each in own)
     return chances[int(LOST * len(chances))] if chances else 0.0
@@ -117,7 +119,7 @@ def _chances(rows: Sequence[tuple[Mapping[str, float], bool, float]]) -> dict[st
     return {name: round(float(weight), 3) for name, weight in zip(names, weights, strict=True)}
 
 
-def judge(asked: Sequence[Asked], model: Model) -> dict[str, float | None]:
+def judge(asked: Sequence[JudgedQuestion], model: Model) -> dict[str, float | None]:
     """Figures of a model: own questions told from others (`auc`), evidence from what is none (`hits`).
 
     `near_misses` is as `auc`, of questions that the memory's own matters do not answer; `caught` and `lost` are the
@@ -155,14 +157,14 @@ def auc(higher: Sequence[float], lower: Sequence[float]) -> float:
 def command(folders: Sequence[Path], judged: Sequence[Path], limit: int | None, kept: Path | None) -> None:
     """Fit the chances of hits, and tell of each set how well those hold that all others gave."""
     chosen = sets.load_sets(folders, limit=limit)
-    asked: dict[str, list[Asked]] = {}
+    asked: dict[str, list[JudgedQuestion]] = {}
     for data in (*chosen, *(load_questions(folder).limited(limit) for folder in judged)):
         foreign = [question for other in chosen if other.name != data.name for question in other.questions]
         with sets.held(data, kept=kept) as parts:
             asked[data.name] = list(asked_of(data, parts, foreign=foreign))
     fitted = {data.name: asked.pop(data.name) for data in chosen}
 
-    def tell(name: str, own: Sequence[Asked], model: Model) -> None:
+    def tell(name: str, own: Sequence[JudgedQuestion], model: Model) -> None:
         told: dict[str, Any] = {"set": name, **judge(own, model)}
         click.echo(json.dumps(told))
 

@@ -26,7 +26,7 @@ from stitch.bench.metrics.clusters import macro_bcubed, switch_f1
 from stitch.bench.metrics.scores import Unscored
 from stitch.core import SETUP_SCOPE, Step, goal_of
 from stitch.errors import InputError
-from stitch.label.local.reading import INSTRUCTIONS, NOTICE, RESULT, WORDS, Before, Reading, read_step
+from stitch.label.local.reading import INSTRUCTIONS, NOTICE, RESULT, WORDS, Before, StepFeatures, read_step
 from stitch.label.local.scopes import FEATURES, TURN_CUES, Candidate, ScopeTracker
 from stitch.label.local.weights import FILE, ScopeWeights, vectors_of
 
@@ -45,7 +45,7 @@ _SEED = 7
 class Labeled(NamedTuple):
     """A trajectory as it is read, with its vectors and the gold scope of each step, None where there is none."""
 
-    readings: list[Reading]
+    readings: list[StepFeatures]
     vectors: Array
     gold: list[str | None]
 
@@ -69,7 +69,7 @@ Sets = Mapping[str, Sequence[Labeled]]
 
 def labeled(steps: Iterable[Step], gold: Iterable[str | None]) -> Labeled:
     """Read the steps of a trajectory."""
-    readings, before = list[Reading](), Before()
+    readings, before = list[StepFeatures](), Before()
     for step in steps:
         readings.append(reading := read_step(step, before))
         before = before.after(reading)
@@ -178,7 +178,7 @@ class Walk:
             before, vector = scope or before, row
             self._step(reading, row, scope)
 
-    def _step(self, reading: Reading, row: Array, gold: str | None) -> None:
+    def _step(self, reading: StepFeatures, row: Array, gold: str | None) -> None:
         tracker = self.tracker
         if reading.kind == INSTRUCTIONS:
             tracker.instruct(reading)

@@ -144,7 +144,7 @@ def _question_rows(made: GeneratedTrajectory) -> Iterator[dict[str, Any]]:
                "answer_type": _TASKS[made.domain][1]}  # fmt: skip
 
 
-class _Asked(NamedTuple):
+class _QuestionDraft(NamedTuple):
     """A question before its gold turns are known."""
 
     id: str
@@ -181,9 +181,9 @@ def ask(trajectory: GeneratedTrajectory, rng: Random) -> tuple[Question, ...]:
     return tuple(kept)
 
 
-def _of_trip(world: TravelWorld, board: Storyboard, asked: Mapping[str, Any]) -> Iterator[_Asked]:
+def _of_trip(world: TravelWorld, board: Storyboard, asked: Mapping[str, Any]) -> Iterator[_QuestionDraft]:
     slots = [(day, slot) for day in range(1, board.days() + 1) for slot in KIND_OF_SLOT]
-    finals: dict[int, list[tuple[str, _Asked]]] = {}
+    finals: dict[int, list[tuple[str, _QuestionDraft]]] = {}
     for number, (day, slot) in enumerate(slots):
         final, *others = _of_slot(board, day, slot, forms=asked, number=number)
         yield from (final, *others)
@@ -191,10 +191,12 @@ def _of_trip(world: TravelWorld, board: Storyboard, asked: Mapping[str, Any]) ->
     yield from _facts(world, board, asked["fact"])
     for day, parts in finals.items():
         items, every = tuple(item for item, _ in parts), [op for _, final in parts for op in final.operations]
-        yield _Asked(f"Q5-Day{day}", "type_4", asked["whole"].format(day=day), items, "; ".join(items), every)
+        yield _QuestionDraft(f"Q5-Day{day}", "type_4", asked["whole"].format(day=day), items, "; ".join(items), every)
 
 
-def _of_slot(board: Storyboard, day: int, slot: str, *, forms: Mapping[str, Any], number: int) -> Iterator[_Asked]:
+def _of_slot(
+    board: Storyboard, day: int, slot: str, *, forms: Mapping[str, Any], number: int
+) -> Iterator[_QuestionDraft]:
     """The last decision, all of them, and what was proposed."""
     words = {"day": day, "slot": forms["slots"].get(slot, slot), "kind": KIND_OF_SLOT[slot]}
     proposed, decided = (
@@ -209,19 +211,19 @@ def _of_slot(board: Storyboard, day: int, slot: str, *, forms: Mapping[str, Any]
     ):
         # A proposal names a thing, and the last decision chooses it.
         operations, own = [said[item] for said in bearing for item in items], forms[form]
-        yield _Asked(name, kind, own[number % len(own)].format(**words), items, ", ".join(items), operations)
+        yield _QuestionDraft(name, kind, own[number % len(own)].format(**words), items, ", ".join(items), operations)
 
 
-def _facts(world: TravelWorld, board: Storyboard, forms: Mapping[str, Any]) -> Iterator[_Asked]:
+def _facts(world: TravelWorld, board: Storyboard, forms: Mapping[str, Any]) -> Iterator[_QuestionDraft]:
     for number, op in enumerate(board.by_user("INQUIRE")):
         place = world.place(op.objects[0])
         for attribute in op.asked:
             value, own = place.value(attribute), forms[attribute]
             text = own[number % len(own)].format(name=place.name)
-            yield _Asked(f"Q3-{attribute[0].upper()}-{place.name}", "type_2", text, (value,), value, [op])
+            yield _QuestionDraft(f"Q3-{attribute[0].upper()}-{place.name}", "type_2", text, (value,), value, [op])
 
 
-def _of_debate(world: DebateWorld, board: Storyboard, asked: Mapping[str, Any]) -> Iterator[_Asked]:
+def _of_debate(world: DebateWorld, board: Storyboard, asked: Mapping[str, Any]) -> Iterator[_QuestionDraft]:
     """Questions for the evidence of a side, by purpose; the release writes a list as JSON with one string in it."""
     for side in ("pro", "con"):
         for number, (purpose, actions) in enumerate(PLAN["uses"].items(), start=1):
@@ -229,4 +231,4 @@ def _of_debate(world: DebateWorld, board: Storyboard, asked: Mapping[str, Any]) 
             if uses:
                 items = tuple(sorted({world.evidence[name].citation for op in uses for name in op.cited}))
                 text, answer = asked["used"][purpose].format(side=side), json.dumps(["; ".join(items)])
-                yield _Asked(f"D3-{side}-{number}", "type_3", text, items, answer, uses)
+                yield _QuestionDraft(f"D3-{side}-{number}", "type_3", text, items, answer, uses)

@@ -17,7 +17,7 @@ from stitch.journal.database import Database, Turn, is_postgres
 from stitch.journal.entries import MAX_STEP_CHARS
 from stitch.journal.intake import Intake
 from stitch.journal.progress import Progress
-from stitch.journal.reading import Reading
+from stitch.journal.reading import Lookups
 from stitch.journal.records import Records
 from stitch.journal.revising import Revising
 from stitch.journal.rows import NAMED, SIZE, given
@@ -54,7 +54,7 @@ def _database(where: str | Path, *, power_safe: bool) -> Database:
     return Postgres(str(where))
 
 
-class Journal(Intake, Progress, Revising, Reading, Records):
+class Journal(Intake, Progress, Revising, Lookups, Records):
     """The append-only truth: which steps were accepted, how they were labeled, how far they have come.
 
     Safe to use from several threads of the one process that owns it at a time. Each method that writes is one

@@ -209,8 +209,8 @@ _REPLIES_OF_OTHERS = (
 )
 
 
-class Reading(Part):
-    """Steps are read."""
+class Lookups(Part):
+    """Lookups of steps and records."""
 
     def entry(self, tenant: str, trajectory: str, step: str) -> Entry | None:
         """One step by its id; None if there is none."""

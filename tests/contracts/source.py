@@ -23,25 +23,25 @@ RECORDS: list[bytes] = [
 ]
 """What the source under test holds, record by record: one is broken, one is three steps, one answers the one before."""
 
-Told = tuple[str, str | None, str, str | None]
+ItemRow = tuple[str, str | None, str, str | None]
 
 
-def told(item: SourcedStep | Rejection) -> Told:
+def told(item: SourcedStep | Rejection) -> ItemRow:
     if isinstance(item, Rejection):
         return ("rejected", str(item.line), item.text, None)
     return (item.trajectory, item.step.id, item.step.content, item.step.tool_name)
 
 
-def batches_of(source: StepSource) -> Iterator[tuple[list[Told], Position]]:
+def batches_of(source: StepSource) -> Iterator[tuple[list[ItemRow], Position]]:
     for batch in source.read():
         yield list(map(told, batch)), json.loads(json.dumps(source.snapshot()))
 
 
-def all_of(source: StepSource) -> list[Told]:
+def all_of(source: StepSource) -> list[ItemRow]:
     return [item for batch, _ in batches_of(source) for item in batch]
 
 
-def all_anew(make_source: MakeSource) -> list[Told]:
+def all_anew(make_source: MakeSource) -> list[ItemRow]:
     source = make_source()
     items = all_of(source)
     source.close()

@@ -27,7 +27,7 @@ from stitch.testing.model import ScriptedCompletion, fields_of
 EVENT, ENTITY, SCOPE = LabelKind.EVENT_TYPE, LabelKind.ENTITY_TYPE, LabelKind.SCOPE
 
 
-class Told:
+class EchoModel:
     """A model that gives what it is told, and remembers what it was shown."""
 
     def __init__(self, *, renames: Any = ()) -> None:
@@ -52,7 +52,7 @@ def steps(*told: tuple[str, str]) -> list[Step]:
     ]
 
 
-def session_of(told: Told, *, window_steps: int = 10) -> Any:
+def session_of(told: EchoModel, *, window_steps: int = 10) -> Any:
     return WindowedLabeler(told.model, fallback=LocalLabeler(), window_steps=window_steps).begin("t")
 
 
@@ -68,14 +68,14 @@ def test_names_are_shown_with_counts_and_slips_are_not_shown() -> None:
 
 
 def test_a_window_shows_counts_and_a_reply_that_repeats_them_names_the_same() -> None:
-    told = Told()
+    told = EchoModel()
     labels = session_of(told).label(steps(*[("trip", "ask price")] * 10, *[("trip", "ask price (10)")] * 10))
     assert told.windows[1]["known_events"] == "ask price (10)"
     assert {made.intent.event_types for made in labels} == {("ask price",)}
 
 
 def test_a_reply_may_say_which_names_mean_the_same() -> None:
-    told = Told(renames=["query cost = ask price", "hotel stay = hotel for day 1", "unknown = ask price",
+    told = EchoModel(renames=["query cost = ask price", "hotel stay = hotel for day 1", "unknown = ask price",
                          "cost = price", "ask price = nobody said"])  # fmt: skip
     session = session_of(told)
     first = [("hotel for day 1", "ask price")] * 6 + [("hotel stay", "query cost")] * 4
@@ -97,7 +97,7 @@ def test_a_reply_may_say_which_names_mean_the_same() -> None:
 
 @pytest.mark.parametrize("form", ["trip = hotel in Porto", "trip -> hotel in Porto"])
 def test_a_reply_may_rename_a_scope(form: str) -> None:
-    told = Told(renames=[form, "nonsense", "nowhere = somewhere", "trip = trip"])
+    told = EchoModel(renames=[form, "nonsense", "nowhere = somewhere", "trip = trip"])
     session = session_of(told)
     labels = session.label(steps(*[("trip", "ask")] * 10, *[("trip", "ask")] * 5, *[("museum", "ask")] * 5))
     assert [made.intent.scope for made in labels[9:16]] == ["trip", *["hotel in Porto"] * 5, "museum"]
@@ -106,13 +106,13 @@ def test_a_reply_may_rename_a_scope(form: str) -> None:
 
 
 def test_renames_of_another_form_spoil_nothing() -> None:
-    told = Told(renames={"trip": 1})
+    told = EchoModel(renames={"trip": 1})
     labels = session_of(told).label(steps(*[("trip", "ask")] * 20))
     assert {made.made_by for made in labels} == {"m windowed-3"}
 
 
 def test_what_a_person_named_is_neither_renamed_nor_merged() -> None:
-    told = Told(renames=["trip = hotel in Porto", "ask = demand"])
+    told = EchoModel(renames=["trip = hotel in Porto", "ask = demand"])
     session = session_of(told)
     given = StepLabels(intent=ContextualIntent(scope="trip", event_types=("ask",)), made_by="ann")
     session.replay(steps(("trip", "ask")), [given])

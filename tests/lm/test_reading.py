@@ -50,7 +50,7 @@ def test_what_a_model_says_is_read_and_never_guessed() -> None:
     compare_phrases(Path(__file__).parent / "replies.txt", read)
 
 
-class Told(dspy.Signature):  # type: ignore[misc]  # DSPy is not typed
+class Verdict(dspy.Signature):  # type: ignore[misc]  # DSPy is not typed
     """Tell."""
 
     question: str = dspy.InputField()
@@ -60,7 +60,7 @@ class Told(dspy.Signature):  # type: ignore[misc]  # DSPy is not typed
 
 def run(said: str) -> Any:
     model = LanguageModel("m", completion=ScriptedCompletion(lambda system, user: said))
-    return model.run(dspy.Predict(Told), purpose=Purpose("test"), question="x")
+    return model.run(dspy.Predict(Verdict), purpose=Purpose("test"), question="x")
 
 
 def test_a_reply_without_json_and_one_without_a_field_are_told_apart() -> None:

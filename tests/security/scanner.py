@@ -192,7 +192,7 @@ def _words(text: str) -> set[str]:
     return set(words(text)) | {part for part in _PART.findall(text.lower()) if not part.isdigit()}
 
 
-class Reading:
+class WordIndex:
     """What stands in texts, for looking words up in it."""
 
     def __init__(self, texts: Collection[Text]) -> None:
@@ -229,12 +229,12 @@ def _is_meant(word: str, text: str, *, begins_others: bool) -> bool:
     return any(_READABLE.search(text[max(0, at.start() - 7) : at.end() + 7]) for at in re.finditer(whole, text))
 
 
-def reading_of(folder: Path) -> Reading:
+def reading_of(folder: Path) -> WordIndex:
     """All that stands in a folder."""
-    return Reading(list(dict.fromkeys(texts_in(folder))))
+    return WordIndex(list(dict.fromkeys(texts_in(folder))))
 
 
-def reading_of_steps(steps: Collection[object]) -> Reading:
+def reading_of_steps(steps: Collection[object]) -> WordIndex:
     """All that steps say, in any field."""
     dumped = [json.dumps(step, ensure_ascii=False, default=str) for step in steps]
-    return Reading([Text("a living step", text.lower()) for text in dumped])
+    return WordIndex([Text("a living step", text.lower()) for text in dumped])

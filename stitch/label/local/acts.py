@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from stitch.core.intent import GOAL_OPENED, INSTRUCTS
 from stitch.label.local.calls import deeds_of
 from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of_step
-from stitch.label.local.reading import CALL, INSTRUCTIONS, NOTICE, RESULT, Reading
+from stitch.label.local.reading import CALL, INSTRUCTIONS, NOTICE, RESULT, StepFeatures
 from stitch.label.local.weights import ActWeights, shipped_act_weights
 from stitch.text.forms import SentenceForm
 
@@ -44,7 +44,7 @@ _CUES = tuple(
 """Words of deciding, correcting, proposing, rejecting and checking."""
 
 
-def cues_of(reading: Reading, turn_cues: Sequence[float]) -> list[float]:
+def cues_of(reading: StepFeatures, turn_cues: Sequence[float]) -> list[float]:
     """Cues of an act beside the words: forms of sentences, who speaks, what was asked before."""
     said = reading.lowered.rstrip()
     first = reading.forms[0] if reading.forms else SentenceForm.STATEMENT
@@ -69,7 +69,7 @@ def acts_in_words(
     return [ranked[0], *(pair for pair in ranked[1:2] if pair[1] >= _SECOND_CHANCE)]
 
 
-def acts_by_structure(reading: Reading, *, deed: str) -> list[str]:
+def acts_by_structure(reading: StepFeatures, *, deed: str) -> list[str]:
     """The acts of a step that is no words; empty for words. `deed` is what the last call of its scope did."""
     if reading.kind == INSTRUCTIONS:
         return [INSTRUCTS]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from stitch.core.snippets import EntityMention, EntityTypeSummary, StepLabels
-from stitch.label.local.reading import INSTRUCTIONS, NOTICE, WORDS, Reading
+from stitch.label.local.reading import INSTRUCTIONS, NOTICE, WORDS, StepFeatures
 from stitch.text.forms import SentenceForm
 from stitch.text.languages import is_foreign
 from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS
@@ -63,7 +63,7 @@ class Kinds(NamedTuple):
     mentions: tuple[EntityMention, ...]
 
 
-def kinds_of(reading: Reading) -> Kinds:
+def kinds_of(reading: StepFeatures) -> Kinds:
     """The entity types of a step, those asked for first, with the values it names."""
     if reading.kind in (INSTRUCTIONS, NOTICE):
         return Kinds((), ())
@@ -90,7 +90,7 @@ def _kind_of_identifier(kind: str) -> str:
     return "code name" if kind == "name" else _OF_SHAPES.get(kind, "")
 
 
-def _asked(reading: Reading) -> list[str]:
+def _asked(reading: StepFeatures) -> list[str]:
     """The classes for which words of questions and requests ask: "how much", "when"."""
     if reading.kind != WORDS or is_foreign(reading.language):
         return []

@@ -24,7 +24,7 @@ from stitch.label.local.calls import deeds_of
 from stitch.label.local.context import StepBefore
 from stitch.label.local.entities import EntityValues, kinds_of
 from stitch.label.local.names import ScopeNames
-from stitch.label.local.reading import CALL, INSTRUCTIONS, RESULT, WORDS, Before, Reading, read_step
+from stitch.label.local.reading import CALL, INSTRUCTIONS, RESULT, WORDS, Before, StepFeatures, read_step
 from stitch.label.local.scopes import Scope, ScopeTracker
 from stitch.label.local.weights import vectors_of
 
@@ -86,7 +86,7 @@ class LocalLabelSession:
         for (reading, vector), known in zip(self._read(steps), labels, strict=True):
             self._take(reading, vector, known=known)
 
-    def _read(self, steps: Sequence[Step]) -> Iterable[tuple[Reading, NDArray[np.float32]]]:
+    def _read(self, steps: Sequence[Step]) -> Iterable[tuple[StepFeatures, NDArray[np.float32]]]:
         """Steps with their vectors, which cost less when many are made at once."""
         for start in range(0, len(steps), _AT_ONCE):
             readings = []
@@ -95,7 +95,7 @@ class LocalLabelSession:
                 self._before = self._before.after(reading)
             yield from zip(readings, vectors_of([reading.text for reading in readings]), strict=True)
 
-    def _take(self, reading: Reading, vector: NDArray[np.float32], *, known: StepLabels | None) -> StepLabels:
+    def _take(self, reading: StepFeatures, vector: NDArray[np.float32], *, known: StepLabels | None) -> StepLabels:
         """Label a step, or take in the labels that it has."""
         events = self._acts(reading, vector) if known is None else []
         is_setup = reading.kind == INSTRUCTIONS if known is None or known.made_by == NAME else False
@@ -124,14 +124,16 @@ class LocalLabelSession:
         self._steps += 1
         return known
 
-    def _acts(self, reading: Reading, vector: NDArray[np.float32]) -> list[str]:
+    def _acts(self, reading: StepFeatures, vector: NDArray[np.float32]) -> list[str]:
         """The event types of a step: those that its form tells, else those of its words."""
         if events := acts_by_structure(reading, deed=self._deed):
             return events
         cues = cues_of(reading, self._scopes.turn_cues(reading))
         return [act for act, _ in acts_in_words(cues, vector)]
 
-    def _place(self, reading: Reading, vector: NDArray[np.float32], *, known: StepLabels | None) -> tuple[str, bool]:
+    def _place(
+        self, reading: StepFeatures, vector: NDArray[np.float32], *, known: StepLabels | None
+    ) -> tuple[str, bool]:
         """Put a step into its scope, that of its labels if they are known; the scope's name, and whether it is new."""
         given = clean_label(known.intent.scope or "") if known is not None else ""
         by_others = bool(given) and known is not None and known.made_by != NAME
@@ -287,7 +289,7 @@ class LocalLabelSession:
         return session
 
 
-def _summarize(reading: Reading, scope: str, events: Iterable[str]) -> str:
+def _summarize(reading: StepFeatures, scope: str, events: Iterable[str]) -> str:
     """One line: who does what in which scope, and the sentence that carries it."""
     said = ""
     if reading.kind == WORDS:

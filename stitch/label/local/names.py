@@ -16,7 +16,7 @@ from math import log, log1p
 from typing import TYPE_CHECKING, Any
 
 from stitch.core.intent import clean_label
-from stitch.label.local.reading import CALL, INSTRUCTIONS, NOTICE, RESULT, Reading
+from stitch.label.local.reading import CALL, INSTRUCTIONS, NOTICE, RESULT, StepFeatures
 from stitch.label.local.weights import vectors_of
 from stitch.text.dates import MONTHS
 from stitch.text.kinds import kinds_of
@@ -106,7 +106,7 @@ class ScopeNames:
         """Whether somebody else gave the name."""
         return self._scopes[number].given
 
-    def open(self, reading: Reading, gist: NDArray[Any] | None, *, called: str = "", given: bool = False) -> None:
+    def open(self, reading: StepFeatures, gist: NDArray[Any] | None, *, called: str = "", given: bool = False) -> None:
         """Take in that a step opens the next scope, which is named by the step unless it is `called` something.
 
         A name that is `given` by somebody else stays.
@@ -120,7 +120,7 @@ class ScopeNames:
             self._taken[scope.name.lower()] = number
         self._taken.setdefault(scope.name.lower(), number)
 
-    def extend(self, reading: Reading, number: int, *, steps: int = 1, times: float = 1.0) -> None:
+    def extend(self, reading: StepFeatures, number: int, *, steps: int = 1, times: float = 1.0) -> None:
         """Take in that a step belongs to a scope: its words, and the candidates that stand in it.
 
         Of a scope with more `steps` than any at which its name is looked at, candidates are of no use any more.
@@ -224,7 +224,7 @@ class ScopeNames:
         return names
 
 
-def _candidates(reading: Reading) -> dict[str, float]:
+def _candidates(reading: StepFeatures) -> dict[str, float]:
     """Candidate names of a scope after a step, as they are written, with the count of each."""
     found: dict[str, float] = {}
     if reading.said:
@@ -242,7 +242,7 @@ def _candidates(reading: Reading) -> dict[str, float]:
     return {each: counts for each, counts in cleaned.items() if each}
 
 
-def _any_words(reading: Reading) -> str:
+def _any_words(reading: StepFeatures) -> str:
     """The first two words in a row that carry matter, where nothing better names a scope; empty if there are none."""
     said = phrases_in(reading.said, reading.language)
     carry = set(carrying([each.lower() for each in said], reading.language)) - _GENERAL
@@ -259,7 +259,7 @@ def _is_name(value: str) -> bool:
     return len(value) > 2 and any(part[0].isalpha() or not dated for part in telling)
 
 
-def _english_phrases(reading: Reading) -> Iterator[str]:
+def _english_phrases(reading: StepFeatures) -> Iterator[str]:
     """Noun phrases of a text, and pairs of them that a preposition joins."""
     text, before = reading.said, ("", 0)
     for phrase in noun_phrases(text):
@@ -305,7 +305,7 @@ def _is_noun(word: str) -> bool:
     return bool(kinds) and _COLOR not in kinds
 
 
-def _foreign_words(reading: Reading) -> Iterator[str]:
+def _foreign_words(reading: StepFeatures) -> Iterator[str]:
     """Words of another language that carry matter, as they are written."""
     said = _WORD.findall(reading.said)
     carry = set(carrying([each.lower() for each in said], reading.language))

@@ -58,7 +58,7 @@ class Before:
     openings: tuple[str, ...] = ()
     """How instructions began."""
 
-    def after(self, reading: Reading) -> Before:
+    def after(self, reading: StepFeatures) -> Before:
         """The state after a step."""
         step, role = reading.step, reading.role
         fields = bool(step.tool_calls) or step.tool_name is not None
@@ -78,7 +78,7 @@ class Before:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class StepFeatures:
     """Features of a step for labeling."""
 
     step: Step
@@ -120,7 +120,7 @@ class Reading:
 _FIRST = Before()
 
 
-def read_step(step: Step, before: Before = _FIRST) -> Reading:
+def read_step(step: Step, before: Before = _FIRST) -> StepFeatures:
     """Take a step apart, knowing what came before."""
     role = step.role.casefold()
     data = structured(step)
@@ -136,7 +136,7 @@ def read_step(step: Step, before: Before = _FIRST) -> Reading:
     said = text if kind == WORDS else step.content[:_BESIDE_CHARS] if step.tool_calls else ""
     mentions = _mentions(said, foreign=foreign)
     named = identifiers(text) if kind != INSTRUCTIONS else ()
-    return Reading(
+    return StepFeatures(
         step=step,
         kind=kind,
         role=role,

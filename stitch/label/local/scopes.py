@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import log, log1p
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stitch.label.local.reading import CALL, NOTICE, RESULT, WORDS, Reading
+from stitch.label.local.reading import CALL, NOTICE, RESULT, WORDS, StepFeatures
 from stitch.label.local.weights import ScopeWeights, shipped_scope_weights
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class ScopeTracker:
         scope = self.scopes[number]
         return scope if scope.into is None else self.scope(scope.into)
 
-    def choose(self, reading: Reading, vector: NDArray[np.float32]) -> Scope | None:
+    def choose(self, reading: StepFeatures, vector: NDArray[np.float32]) -> Scope | None:
         """The scope of a step; None if it opens a new one."""
         past = self._past
         if past.current is None or reading.kind == NOTICE:
@@ -152,7 +152,7 @@ class ScopeTracker:
     def _score(self, candidate: Candidate) -> float:
         return sum(weight * value for weight, value in zip(self._weights.features, candidate.features, strict=True))
 
-    def _bound(self, reading: Reading) -> int | None:
+    def _bound(self, reading: StepFeatures) -> int | None:
         """The scope to which the source binds a step: that of its call, or of its parent."""
         if reading.kind == RESULT:
             given = reading.step.metadata.get("tool_call_id")
@@ -166,7 +166,7 @@ class ScopeTracker:
         # Many sources chain each step to the one before, which says nothing of what it is for.
         return parents.get(parent) if parent is not None and parent != next(reversed(parents), None) else None
 
-    def candidates(self, reading: Reading, vector: NDArray[np.float32]) -> list[Candidate]:
+    def candidates(self, reading: StepFeatures, vector: NDArray[np.float32]) -> list[Candidate]:
         """Candidate scopes of the step: the current one first, earlier ones by place, a new one last."""
         past, current = self._past, self.current
         scopes = self._shortlist(reading)
@@ -197,7 +197,7 @@ class ScopeTracker:
         found.append(Candidate(None, [0.0, 1.0, *[0.0] * 7, float(begins), *leaving]))
         return found
 
-    def _shortlist(self, reading: Reading) -> list[Scope]:
+    def _shortlist(self, reading: StepFeatures) -> list[Scope]:
         """The scopes worth comparing: the current one, the latest, those of who speaks and is named."""
         past = self._past
         wanted = dict.fromkeys(past.recent[: -MAX_EARLIER - 2 : -1])
@@ -213,23 +213,23 @@ class ScopeTracker:
         steps, count = self._past.position + 8, self._past.counts.get
         return {stem: log1p(steps / (count(stem, 0) + 0.5)) for stem in stems}
 
-    def _begins(self, reading: Reading) -> bool:
+    def _begins(self, reading: StepFeatures) -> bool:
         """Whether instructions precede a step, or earlier scopes began with the same words."""
         return self._past.instructed or (reading.opening != "" and reading.opening in self._past.openings)
 
-    def _pause(self, reading: Reading) -> float:
+    def _pause(self, reading: StepFeatures) -> float:
         past, pause = self._past, 0.0
         if reading.time_s is not None and past.time_s is not None and reading.time_s > past.time_s:
             pause = min(log1p((reading.time_s - past.time_s) / _PAUSE_S), _LONGEST_PAUSE)
         return pause + _NEW_SESSION * (reading.step.session != past.session)
 
-    def _turns(self, reading: Reading, vector: NDArray[np.float32]) -> float:
+    def _turns(self, reading: StepFeatures, vector: NDArray[np.float32]) -> float:
         """The log odds that words turn to something else."""
         if reading.kind != WORDS:
             return -2.0
         return self._weights.turns(self.turn_cues(reading), vector, self._past.vector)
 
-    def turn_cues(self, reading: Reading) -> list[float]:
+    def turn_cues(self, reading: StepFeatures) -> list[float]:
         """Cues of a turn to something else beside the words: who speaks, and what was asked."""
         past = self._past
         two = len({*past.voices, reading.role}) <= 2
@@ -245,7 +245,7 @@ class ScopeTracker:
         self.scopes.append(scope)
         return scope
 
-    def instruct(self, reading: Reading) -> None:
+    def instruct(self, reading: StepFeatures) -> None:
         """Take in instructions, which belong to no scope: the next step begins something."""
         past = self._past
         self.setup.steps += 1
@@ -253,7 +253,7 @@ class ScopeTracker:
         past.instructed, past.session = True, reading.step.session
         past.position += 1
 
-    def assign(self, reading: Reading, vector: NDArray[np.float32], scope: Scope | None) -> Scope:
+    def assign(self, reading: StepFeatures, vector: NDArray[np.float32], scope: Scope | None) -> Scope:
         """Take in that the step belongs to `scope`, or to a new one if None; return it."""
         past = self._past
         if scope is None:
@@ -279,7 +279,7 @@ class ScopeTracker:
         past.position += 1
         return scope
 
-    def _go_on(self, reading: Reading, scope: Scope) -> None:
+    def _go_on(self, reading: StepFeatures, scope: Scope) -> None:
         """Count what a step of a scope says of how the trajectory goes."""
         past = self._past
         past.left = past.current if past.current != scope.number else None
@@ -350,7 +350,7 @@ class ScopeTracker:
             past.current = home.number
         past.left = None
 
-    def _extend(self, scope: Scope, reading: Reading, *, position: int) -> None:
+    def _extend(self, scope: Scope, reading: StepFeatures, *, position: int) -> None:
         """Add to a scope what a step at a position holds."""
         scope.steps += 1
         scope.spans = _with_place(scope.spans, position)
@@ -373,13 +373,13 @@ class ScopeTracker:
         else:
             self._past.holders.pop(key, None)
 
-    def put_in(self, reading: Reading, scope: Scope, *, position: int) -> None:
+    def put_in(self, reading: StepFeatures, scope: Scope, *, position: int) -> None:
         """Take in that an earlier step belongs to a scope."""
         self._extend(scope, reading, position=position)
         for stem in dict.fromkeys(reading.stems):
             self._past.counts[stem] = self._past.counts.get(stem, 0) + 1
 
-    def take_out(self, reading: Reading, scope: Scope, *, position: int) -> None:
+    def take_out(self, reading: StepFeatures, scope: Scope, *, position: int) -> None:
         """Forget what an earlier step added to a scope."""
         scope.steps = max(0, scope.steps - 1)
         scope.spans = [part for span in scope.spans for part in _without_place(span, position)]
@@ -415,7 +415,7 @@ class ScopeTracker:
         return tracker
 
 
-def _answer(scope: Scope, result: Reading) -> None:
+def _answer(scope: Scope, result: StepFeatures) -> None:
     """Take in that a call of a scope has its result."""
     answered = (str(result.step.metadata.get("tool_call_id") or ""), result.step.tool_name)
     known = next((call for call in scope.waiting if call in answered), None)

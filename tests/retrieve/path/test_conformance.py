@@ -50,7 +50,7 @@ SCORES = {("conference", "p3"): 0.9, ("conference", "p4"): 0.8, ("conference", "
           ("workshop", "p5"): 0.9, ("fun", "p6"): 0.9, ("fun", "p7"): 0.7, ("fun", "p2"): 0.6}  # fmt: skip
 
 
-class Told:
+class TableScorer:
     """Scores as a table tells them."""
 
     def __init__(self):
@@ -65,7 +65,7 @@ class Told:
 
 
 def ask(query, cut=None, tree=TRIP, semantics: Any = None):
-    scored: Any = semantics or Told()
+    scored: Any = semantics or TableScorer()
     return select(query, forest=Forest(tree), semantics=scored, cut=cut or Cut())
 
 
@@ -182,13 +182,13 @@ def test_children_of_many_nodes_are_those_of_each(query, kinds):
 
 
 def test_what_costs_nothing_is_decided_first():
-    told = Told()
+    told = TableScorer()
     ask('//POI[node ~= "conference"][@rating = 5]', semantics=told)
     assert told.asked == [("conference", 2)]
-    told = Told()
+    told = TableScorer()
     ask('//POI[node ~= "conference" and @rating = 5]', semantics=told)
     assert told.asked == [("conference", 2)]
-    told = Told()
+    told = TableScorer()
     ask('//Day[avg(/POI[node ~= "conference"])]', semantics=told)
     assert told.asked == [("conference", 7)]
 
