@@ -14,20 +14,19 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-import orjson
-
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import about_trajectory, talk, with_about
 from stitch.sources.families import chats, coding_agents, frameworks, tasks
 from stitch.sources.fields import Row, is_message, is_system, oldest_first, seconds_of, system_of, time_in
 from stitch.sources.model_calls import beside, dated, is_exchange, messages_of
-from stitch.sources.parts import first_of, without
+from stitch.sources.parts import first_of, unwritten, without
 from stitch.sources.recognizing import (
     IDS,
     FileReading,
     Format,
     Recognizer,
     TrajectoryRow,
+    any_of,
     first,
     has,
     named_by,
@@ -50,10 +49,7 @@ def unpacked(record: Any) -> Any:
 
 def _list_in(text: str) -> list[Any] | None:
     """The list of objects that a text is the JSON of; None if it is no such list."""
-    try:
-        value = orjson.loads(text) if text.lstrip()[:1] == "[" else None
-    except orjson.JSONDecodeError:
-        return None
+    value = unwritten(text)
     return value if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value) else None
 
 
@@ -311,7 +307,8 @@ HEAD = said_in("coding-agent session head", coding_agents.is_head, coding_agents
 FORMATS: tuple[Format, ...] = (
     Format("CAME-Bench turn", tasks.is_came_turn, tasks.came_turn),
     Format("step", has("content", role=lambda role: isinstance(role, str) and bool(role.strip())), tasks.read_step),
-    said_in("memory server graph", frameworks.is_graph_entry, frameworks.graph_entry),
+    said_in("memory server graph", any_of(has("entityType", name=str), has("relationType", "from", "to")),
+            frameworks.graph_entry),
     _held("trajectory of steps", "steps", ids=("id",), whole=False),
     read_as("coding-agent session line", coding_agents.is_line, coding_agents.session_line, "sessionId"),
     read_as("coding-agent session payload", has(payload=dict, type=str), coding_agents.payload_line, "sessionId"),
@@ -320,20 +317,25 @@ FORMATS: tuple[Format, ...] = (
             told=("requests",)),
     read_as("mini-SWE-agent", coding_agents.is_mini_run, coding_agents.mini_run, "instance_id", whole=True),
     said_in("item of a stream", has(item=dict, type=str), coding_agents.item_messages, "thread_id"),
-    said_in("Cursor bubble", chats.is_bubble, chats.bubble_messages),
+    said_in("Cursor bubble", has("bubbleId", type=(1, 2)), chats.bubble_messages),
     Format("LangGraph state", has("next", values=has(messages=list)), _state),
-    read_as("LangGraph update", frameworks.is_node_update, frameworks.node_update),
+    read_as("LangGraph update", lambda record: isinstance(record, Mapping) and len(record) == 1 and has(
+                messages=first("type"))(*record.values()), frameworks.node_update),
     said_in("numbered thoughts", has(trajectory=has("thought_0")), frameworks.numbered_thoughts, "id",
             told=("trajectory",)),
     said_in("CrewAI task", has("task_name", agent=str, task=str), frameworks.crew_task),
-    read_as("Gemini live message", frameworks.is_live_message, frameworks.live_message),
+    read_as("Gemini live message",
+            lambda record: isinstance(record, Mapping) and next(iter(record), "") in frameworks.LIVE,
+            frameworks.live_message),
     said_in("Assistants run step", has(step_details=dict), frameworks.run_step, "thread_id"),
     said_in("Pydantic AI message", has(parts=first("part_kind")), frameworks.typed_parts),
     said_in("LangChain agent run", has(intermediate_steps=list), frameworks.agent_run, "id",
             told=("input", "output", "intermediate_steps")),
     said_in("smolagents step", frameworks.is_memory_step, frameworks.memory_step),
-    said_in("MCP message", frameworks.is_protocol_message, frameworks.protocol_message),
-    said_in("message tree", chats.is_tree, chats.tree_messages, "message_tree_id", "id", whole=True),
+    said_in("MCP message", any_of(*(has("jsonrpc", name) for name in ("method", "result", "error"))),
+            frameworks.protocol_message),
+    said_in("message tree", any_of(has(replies=list), has(prompt=has(replies=list))), chats.tree_messages,
+            "message_tree_id", "id", whole=True),
     Format("OpenHands event", coding_agents.is_open_hands_event, coding_agents.named_event),
     read_as("OpenHands run", coding_agents.is_run, coding_agents.run_events, "instance_id", "id", told=("history",)),
     read_as("SWE-agent .traj", coding_agents.is_swe_run, coding_agents.swe_run, "instance_id",
@@ -342,13 +344,15 @@ FORMATS: tuple[Format, ...] = (
     said_in("agent data protocol", has(content=first("class_")), tasks.protocol_events, "id", told=("content", "id")),
     _held("tau-bench", "traj", ids=("task_id", "trial"), parts=2),
     read_as("BFCL task", has(question=list), tasks.task_messages, "id", whole=True),
-    said_in("BFCL result", tasks.is_result, tasks.result_messages, "id", whole=True),
+    said_in("BFCL result", any_of(has("id", result=str), has("id", result=list)), tasks.result_messages, "id",
+            whole=True),
     said_in("InterCode episode", has(turn_history=dict), tasks.episode, "task_id", told=("turn_history", "query")),
     said_in("browsing trajectory", has("intent", trajectory=list), tasks.browsing, "task_id",
             told=("trajectory", "intent")),
     Format("run of another tracer", lambda record: run_of(record) is not None,
            lambda record, reading: named_run(run_of(record) or {}, reading.traces)),
-    said_in("web actions", tasks.is_operations, tasks.operations, "annotation_id", told=("actions", "confirmed_task")),
+    said_in("web actions", has("confirmed_task", actions=first("operation")), tasks.operations, "annotation_id",
+            told=("actions", "confirmed_task")),
     Format("question and answer", has("conversation_id", query=str, answer=str),
            partial(_exchange, ids=("conversation_id",))),
     Format("exchange with a model", is_exchange, _exchange, whole=True),
@@ -364,9 +368,11 @@ FORMATS: tuple[Format, ...] = (
     Format("OpenTelemetry span", is_span, lambda record, reading: named_span(record, reading.traces)),
     Format("LangSmith run", has("inputs", run_type=str), lambda record, reading: named_run(record, reading.traces)),
     Format("message", is_message, tasks.read_step),
-    Format("thought, action and observation", tasks.is_acted, tasks.read_step),
+    Format("thought, action and observation", any_of(*(
+        has("action", name) for name in ("observation", "thought", "action_input", "obs"))), tasks.read_step),
     read_as("coding-agent session event", coding_agents.is_event, coding_agents.session_line, "sessionId"),
-    said_in("session trace", coding_agents.is_trace, coding_agents.session_trace, "sessionId", "session_id"),
+    said_in("session trace", any_of(has("sessionId", trace=dict), has("session_id", trace=dict)),
+            coding_agents.session_trace, "sessionId", "session_id"),
     HEAD,
     Format("list of messages", lambda record: isinstance(record, list) and bool(record) and is_message(record[0]),
            _list, whole=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from html.parser import HTMLParser
 from types import UnionType
 from typing import Any
@@ -218,6 +219,14 @@ def first_of(fields: Any, names: Iterable[str], kind: type | UnionType = object)
 def object_in(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """The object under a field; an empty one if there is none."""
     return value if isinstance(value := fields.get(name), Mapping) else {}
+
+
+def unwritten(value: Any) -> Any:
+    """A value; a text that is the JSON of an object or a list is that."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        with suppress(orjson.JSONDecodeError):
+            return orjson.loads(value)
+    return value
 
 
 def listed(value: Any) -> list[Any]:

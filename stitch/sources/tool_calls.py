@@ -14,7 +14,17 @@ from pydantic import ValidationError
 from stitch.core import ToolCall
 from stitch.errors import StepRejectedError
 from stitch.sources.fields import Row, metadata_of, taken_of
-from stitch.sources.parts import beyond_texts, first_of, has_parts, kind_of, object_in, plain_part, text_of, without
+from stitch.sources.parts import (
+    beyond_texts,
+    first_of,
+    has_parts,
+    kind_of,
+    object_in,
+    plain_part,
+    text_of,
+    unwritten,
+    without,
+)
 
 LAST_CALLED = ""
 """Under this id stands the tool that was called last: an observation answers it and names none."""
@@ -140,10 +150,7 @@ class ToolCalls:
 
 def _unwrapped(answer: Any, rest: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """An answer without the object or the JSON that a program puts around its text, and what stands beside it."""
-    inner = answer
-    if isinstance(answer, str) and answer.startswith('{"output":'):
-        with suppress(orjson.JSONDecodeError):
-            inner = orjson.loads(answer)
+    inner = unwritten(answer) if isinstance(answer, str) and answer.startswith('{"output":') else answer
     if isinstance(inner, Mapping) and isinstance(inner.get("output"), str) and inner.keys() <= {"output", "metadata"}:
         return inner["output"], {**rest, **object_in(inner, "metadata")}
     if isinstance(inner, Mapping) and list(inner) == ["error"] and isinstance(inner["error"], str):
@@ -187,12 +194,9 @@ def _given_in(fields: Mapping[str, Any]) -> str | None:
 def arguments_of(arguments: Any) -> Mapping[str, Any]:
     """Arguments as a mapping; a text that is no JSON object is kept whole under `input`."""
     if isinstance(arguments, str):
-        try:
+        with suppress(orjson.JSONDecodeError):
             arguments = orjson.loads(arguments)
-        except orjson.JSONDecodeError:
-            return {"input": arguments}
-    if arguments is None:
-        return {}
+    arguments = {} if arguments is None else arguments
     return arguments if isinstance(arguments, Mapping) else {"input": arguments}
 
 
@@ -253,10 +257,7 @@ def calls_beside(metadata: dict[str, Any]) -> list[Any]:
 
 def _listed(metadata: dict[str, Any], name: str) -> list[Any]:
     """Take a list, or the JSON of one, out of the metadata; none if there is none."""
-    value = metadata.get(name)
-    if isinstance(value, str) and value.lstrip()[:1] == "[":
-        with suppress(orjson.JSONDecodeError):
-            value = orjson.loads(value)
+    value = unwritten(metadata.get(name))
     if not isinstance(value, list | tuple):
         return []
     del metadata[name]
@@ -286,10 +287,7 @@ _ACTION = re.compile(r"(?:^|\n)Action[ \t]*:[ \t]*(?P<name>\S[^\n]{0,199})\nActi
 
 def calls_in(content: Any) -> tuple[list[Any], Any]:
     """The calls in a text that is the JSON of calls, and what is left of the content."""
-    try:
-        value = orjson.loads(content) if isinstance(content, str) else None
-    except orjson.JSONDecodeError:
-        return [], content
+    value = unwritten(content) if isinstance(content, str) else None
     calls = value if isinstance(value, list) else [value]
     known = all(isinstance(call, Mapping) and isinstance(call.get("name"), str) for call in calls)
     return (calls, None) if calls and known else ([], content)

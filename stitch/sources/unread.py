@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import Any
-
-import orjson
 
 from stitch.core import ToolCall
 from stitch.sources.attachments import payload_in
+from stitch.sources.parts import unwritten
 
 UNREAD = "unread"
 """Where the metadata of a step keep it: texts by their places in the record."""
@@ -69,21 +67,13 @@ class Said:
             self._whole = "\n".join(map(_spaced, self._texts))
         if _spaced(text) in self._whole:
             return True
-        if (inner := _written_in(text)) is not None:
+        if not isinstance(inner := unwritten(text), str):
             return all(self.says(each) for _, each in texts_in(inner))
         return all(map(self._whole.__contains__, _parts_of(text)))
 
 
 def _spaced(text: str) -> str:
     return " ".join(text.split())
-
-
-def _written_in(text: str) -> Any:
-    """The object or list whose JSON a text is; None if it is not."""
-    if text.lstrip()[:1] in ("{", "["):
-        with suppress(ValueError):
-            return orjson.loads(text)
-    return None
 
 
 def _parts_of(text: str) -> list[str]:

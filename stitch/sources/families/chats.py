@@ -75,11 +75,6 @@ def _in_order(nodes: Mapping[str, Any], parent: str, children: str) -> Iterator[
             yield node
 
 
-def is_tree(record: Any) -> bool:
-    """Whether it is a tree of messages."""
-    return has(replies=list)(record) or has(prompt=has(replies=list))(record)
-
-
 def tree_messages(record: Mapping[str, Any]) -> Messages:
     """A tree of messages, each with its replies: read from the root, every branch to its end."""
     root = record.get("prompt")
@@ -95,11 +90,6 @@ def tree_messages(record: Mapping[str, Any]) -> Messages:
 
 
 _CURSOR = ("type", "text", "toolFormerData", "bubbleId")
-
-
-def is_bubble(record: Any) -> bool:
-    """Whether it is a bubble of Cursor."""
-    return has("bubbleId", type=(1, 2))(record)
 
 
 def bubble_messages(record: Mapping[str, Any]) -> Messages:

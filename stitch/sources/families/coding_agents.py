@@ -157,11 +157,6 @@ def head_line(record: Mapping[str, Any]) -> Messages:
     yield Done({"timestamp": record.get("timestamp"), **event({**record, "type": kind}, about)})
 
 
-def is_trace(record: Any) -> bool:
-    """Whether it is an entry of the trace of a session."""
-    return has(trace=dict)(record) and ("sessionId" in record or "session_id" in record)
-
-
 def session_trace(record: Mapping[str, Any]) -> Messages:
     """An entry of the trace of a session: it is named by where it stands, and its first text is what it says."""
     name, inner = "trace", record["trace"]

@@ -10,17 +10,14 @@ from stitch.sources.conversation import Done, RowStream, conversation, talk
 from stitch.sources.fields import event, is_message, system_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of, without
-from stitch.sources.recognizing import any_of, first, has
+from stitch.sources.recognizing import has
 
 Messages = Iterator[Any]
 
 _PART_ROLES = {"system-prompt": "system", "user-prompt": "user", "tool-return": "tool", "retry-prompt": "tool"}
 _LIVE = ("turns", "modelTurn", "functionCalls", "functionResponses")
-_LIVE_KINDS = ("setup", "setupComplete", "clientContent", "serverContent", "toolCall", "toolResponse", "realtimeInput")
+LIVE = ("setup", "setupComplete", "clientContent", "serverContent", "toolCall", "toolResponse", "realtimeInput")
 _DIALOGUES = ("dialog", "dialogue", "utterances", "turns", "conversation", "log")
-
-is_protocol_message = any_of(*(has("jsonrpc", name) for name in ("method", "result", "error")))
-is_graph_entry = any_of(has("entityType", name=str), has("relationType", "from", "to"))
 
 
 def is_memory_step(record: Any) -> bool:
@@ -31,16 +28,6 @@ def is_memory_step(record: Any) -> bool:
     alone = [name for name in record if name != "step_type"] == ["system_prompt"]
     planned = {"plan", "model_input_messages"} <= record.keys()
     return step or planned or {"task", "task_images"} <= record.keys() or alone
-
-
-def is_node_update(record: Any) -> bool:
-    """Whether it is what a node of a graph of LangGraph has added."""
-    return isinstance(record, Mapping) and len(record) == 1 and has(messages=first("type"))(*record.values())
-
-
-def is_live_message(record: Any) -> bool:
-    """Whether it is a message of Gemini's live interface."""
-    return isinstance(record, Mapping) and next(iter(record), "") in _LIVE_KINDS
 
 
 def run_step(record: Mapping[str, Any]) -> Messages:
@@ -60,14 +47,12 @@ def agent_run(record: Mapping[str, Any]) -> Messages:
         yield {"role": "user", "content": text_of(record["input"])}
     for pair in record["intermediate_steps"]:
         action, observed = pair if isinstance(pair, list) and len(pair) == 2 else (pair, None)
-        if not isinstance(action, Mapping):
+        if isinstance(action, Mapping):
+            call = {"name": str(action.get("tool") or "action"), "arguments": action.get("tool_input")}
+            yield {**without(action, "tool", "tool_input", "log", "type"), "thought": action.get("log"),
+                   "action": call, "observation": observed}  # fmt: skip
+        else:
             yield {"role": "assistant", "content": text_of(action)}
-            continue
-        call = {"name": str(action.get("tool") or "action"), "arguments": action.get("tool_input")}
-        yield {**without(action, "tool", "tool_input", "log", "type"), "role": "assistant",
-               "content": text_of(action.get("log")), "tool_calls": [call]}  # fmt: skip
-        if observed is not None:
-            yield {"role": "tool", "name": call["name"], "content": text_of(observed)}
     if record.get("output"):
         yield {"role": "assistant", "content": text_of(record["output"])}
 
@@ -139,10 +124,11 @@ def numbered_thoughts(record: Mapping[str, Any]) -> Messages:
     rest = {key: value for key, value in steps.items() if not key.startswith(numbered)}
     while f"thought_{number}" in steps or f"tool_name_{number}" in steps:
         thought, name, given, observed = (steps.get(f"{field}{number}") for field in numbered)
-        calls = [] if name is None else [{"name": name, "arguments": given}]
-        yield {**rest, "role": "assistant", "content": thought, "tool_calls": calls}
-        if observed is not None:
-            yield Done({"role": "tool", "tool_name": str(name or "tool"), "content": text_of(observed), "metadata": {}})
+        if name is None:
+            yield {**rest, "role": "assistant", "content": thought}
+            yield from [] if observed is None else [{"role": "tool", "content": text_of(observed)}]
+        else:
+            yield {**rest, "thought": thought, "action": {"name": name, "arguments": given}, "observation": observed}
         rest, number = {}, number + 1
     outputs = {key: value for key, value in record.items() if key != "trajectory" and isinstance(value, str)}
     if outputs:

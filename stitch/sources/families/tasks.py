@@ -11,7 +11,7 @@ from stitch.sources.conversation import Done, RowStream, talk
 from stitch.sources.fields import Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of, without
-from stitch.sources.recognizing import FileReading, TrajectoryRow, first, has
+from stitch.sources.recognizing import FileReading, TrajectoryRow, has
 from stitch.sources.tool_calls import called_in
 
 Messages = Iterator[Any]
@@ -55,22 +55,6 @@ def read_step(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
 _CONVERSATIONS = ("trajectory", "conversation_id", "conversationId", "thread_id", "threadId", "dialogue_id",
                   "dialog_id", "chat_id", "chatId", "message_tree_id", "trajectory_id", "traj_id")  # fmt: skip
 """The fields of a lone step that say which trajectory it is of."""
-
-
-def is_acted(record: Any) -> bool:
-    """Whether it is what was done with which tool, and what came of it."""
-    return has("action")(record) and any(
-        name in record for name in ("observation", "thought", "action_input", "obs"))  # fmt: skip
-
-
-def is_result(record: Any) -> bool:
-    """Whether it is a result of BFCL."""
-    return has("id")(record) and isinstance(record.get("result"), str | list)
-
-
-def is_operations(record: Any) -> bool:
-    """Whether it is a task on a web site with the operations that did it."""
-    return has("confirmed_task", actions=first("operation"))(record)
 
 
 def _said(role: str, content: Any, rest: Row) -> Done:
@@ -174,11 +158,12 @@ def browsing(record: Mapping[str, Any]) -> Messages:
 
 def operations(record: Mapping[str, Any]) -> Messages:
     """The task, then each operation as a call."""
-    yield _said("user", record["confirmed_task"], {"trajectory": {}})
+    yield {"role": "user", "content": record["confirmed_task"]}
     for entry in record["actions"]:
         operation = entry.get("operation") if isinstance(entry, Mapping) else None
         if isinstance(operation, Mapping):
-            yield _did("", str(operation.get("op") or "action"), operation, without(entry, "operation"))
+            call = {"name": str(operation.get("op") or "action"), "arguments": operation}
+            yield {**without(entry, "operation"), "action": call}
         else:
             yield StepRejectedError("action has no field 'operation'")
 
