@@ -141,21 +141,6 @@ def test_a_memory_with_trees_has_two_more_tools(memory: Memory, mode: Any) -> No
     asyncio.run(use())
 
 
-def test_nothing_is_recalled_where_nothing_bears_on_the_query(memory: Memory) -> None:
-    async def use() -> None:
-        async with Client(make_server(lambda action, request: memory)) as client:
-            found = await call(client, "recall", query="Which hotel is in Porto?")
-            assert found == await call(client, "search", query="Which hotel is in Porto?")
-            assert (found["steps"][0], found["nothing_relevant"]) == ("trip/hotel", False)
-            query = "How do I configure the retry budget of the payment gateway?"
-            nothing: Any = await client.call_tool("recall", {"query": query})
-            assert nothing.structured_content == {"context": "", "steps": [], "nothing_relevant": True}
-            assert nothing.content[0].text == "nothing is known about that"
-            assert (await call(client, "recall", query=query, min_relevance=0))["steps"]
-
-    asyncio.run(use())
-
-
 def test_answers_are_texts_that_a_model_reads(memory: Memory) -> None:
     async def use() -> None:
         async with Client(make_server(lambda action, request: memory)) as client:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -113,31 +112,6 @@ def counted(text: str) -> int | None:
     found = re.search(rf"\b(?:{'|'.join(words)})", text)
     number = re.search(r"\d+(?=st|nd|rd|th|\b)", re.sub(r"\bday \d+", "", text))
     return ORDINALS.index(found[0].strip()) + 1 if found else int(number[0]) if number else None
-
-
-def sentences(thing: Any) -> Iterator[str]:
-    """Every string that a wording holds, with fields taken out."""
-    if isinstance(thing, str):
-        yield " ".join(re.sub(r"\{\w+\}", " ", thing).lower().split())
-    else:
-        for part in thing.values() if isinstance(thing, dict) else thing:
-            yield from sentences(part)
-
-
-def test_the_two_voices_share_no_sentence_and_tell_the_same_plan() -> None:
-    said = []
-    for wording in WORDINGS.values():
-        questions = dict(wording.questions, slots=())
-        texts = sentences((wording.travel["user"], wording.travel["agent"], wording.debate, questions))
-        said.append({s for s in texts if len(re.findall(r"[a-z]+", s)) >= 4 and "breakfast at [breakfast]" not in s})
-    assert list(WORDINGS) == ["plain", "chat"]
-    assert said[0] & said[1] == set()
-    for plain in (TRIP, DEBATE):
-        domain = "travel" if plain is TRIP else "debate"
-        other = generate(domain, SIZES["S"], seed="made", wording=WORDINGS["chat"])
-        assert other.storyboard == plain.storyboard
-        assert [question.items for question in other.questions] == [question.items for question in plain.questions]
-        assert not {turn.text for turn in other.turns} & {turn.text for turn in plain.turns}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from stitch.bench.commands import group
 from stitch.bench.data.types import DataSet, GoldLabels, Inquiry, Question
 from stitch.bench.harness import Asked, Job, run
 from stitch.bench.labelers import GoldLabeler, gold_filter
-from stitch.bench.methods import Lexical
 from stitch.bench.metrics.answers import ContainmentJudge
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import (
@@ -257,12 +256,6 @@ def test_what_is_shown_in_each_budget_is_what_stands_in_a_context_of_so_many_tok
             assert method.search(asked, k=200, budget_tokens=budget).context_steps == shown
     assert len(found.shown[60]) < len(found.shown[512])
     assert found.shown.keys() == {60, 512, 1024, 2048, 4096}
-
-
-def test_a_question_without_a_known_word_leaves_the_order_of_steps() -> None:
-    method = Lexical()
-    method.prepare([trip("t1")])
-    assert method.search(Inquiry("q", "t1", "zzz the"), k=3, budget_tokens=99).steps == ("s0", "s1", "s2")
 
 
 def test_gold_labels_are_continued_as_any_others() -> None:

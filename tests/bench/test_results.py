@@ -147,14 +147,6 @@ def test_tables_are_those_of_the_runs(tmp_path: Path) -> None:
         call("results", str(tmp_path / "x.json"))
 
 
-def test_a_run_is_read_with_its_figures(tmp_path: Path) -> None:
-    run = read_run(make_run(tmp_path / "r", suite="came"))
-    assert list(run.records) == ["stitch", "stitch-unlabeled", "bm25", "oracle"]
-    assert run.rows["stitch"]["entity_resolution_recall"] == 0.5
-    assert run.rows["bm25"]["entity_resolution_recall"] is None
-    assert run.intervals["stitch"]["f1"] is None
-
-
 def test_an_empty_run_has_nothing_to_show(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "r")
     for path in folder.glob("*.jsonl"):

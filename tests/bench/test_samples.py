@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from stitch import open_memory
 from stitch.bench.demo import command
 from stitch.bench.model import provider_by_rules
 from stitch.bench.samples import Sample
 from stitch.bench.samples import sample as sample_named
 from stitch.cli.examples import command as examples
 from stitch.errors import InputError
-from stitch.pipelines.ingest import command as ingest
 
 SAMPLES = [sample_named("trip"), sample_named("bugs")]
 each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
@@ -39,20 +37,6 @@ def test_every_tool_result_follows_its_call() -> None:
         assert [made.name for made in call.tool_calls] == [result.tool_name]
 
 
-def test_the_files_are_read_by_ingest_without_loss(tmp_path: Path) -> None:
-    done = CliRunner().invoke(examples, ["--to", str(tmp_path)], catch_exceptions=False)
-    assert done.exit_code == 0
-    with open_memory(tmp_path / "m") as memory:
-        for sample in SAMPLES:
-            arguments = [str(tmp_path / f"{sample.name}.jsonl"), "--memory", str(tmp_path / "m")]
-            result = CliRunner().invoke(ingest, arguments, catch_exceptions=False)
-            assert result.exit_code == 0, result.output
-            for step in sample.trajectory.steps:
-                entry = memory.get(sample.name, str(step.id))
-                assert entry is not None
-                assert entry.step.content == step.content
-
-
 def test_examples_are_copied_twice_and_never_over_another_file(tmp_path: Path) -> None:
     for _ in range(2):
         done = CliRunner().invoke(examples, ["--to", str(tmp_path)], catch_exceptions=False)
@@ -63,9 +47,6 @@ def test_examples_are_copied_twice_and_never_over_another_file(tmp_path: Path) -
     with pytest.raises(InputError, match=r"trip\.jsonl is there already"):
         CliRunner().invoke(examples, ["--to", str(tmp_path)], catch_exceptions=False, standalone_mode=False)
     assert not (tmp_path / "porto.md").exists()
-
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_demo_streams_draws_asks_and_says_what_to_try(tmp_path):

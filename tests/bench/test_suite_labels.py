@@ -15,11 +15,9 @@ from stitch.bench.commands import COMMANDS, group
 from stitch.bench.data.sets import load_labels
 from stitch.bench.data.types import DataSet, GoldLabels
 from stitch.bench.figures import Figures, shown
-from stitch.bench.labelers import labeler_named
 from stitch.bench.metrics.scores import Unscored, mean
 from stitch.bench.suites.labels import measure_labels, score_intents
 from stitch.core import ContextualIntent, LabelKind, LabelMerge, Step, StepLabels, Trajectory
-from stitch.errors import SettingsError
 from stitch.label.local import LocalLabeler
 from stitch.label.model.windowed import WindowedLabeler
 from stitch.lm import LanguageModel
@@ -87,13 +85,6 @@ def test_baselines_are_measured_in_the_same_run(tmp_path: Path) -> None:
     assert baselines["one-scope"]["event_type"] == {"v_measure": None}
     assert baselines["speaker"]["event_type"]["v_measure"] < 1.0
     assert baselines["one-scope"]["entity_type"] == {"f1": None}
-
-
-def test_models_are_not_pretended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("STITCH_MODEL", raising=False)
-    assert labeler_named("local").name.startswith("local")
-    with pytest.raises(SettingsError, match="no model is named"):
-        labeler_named("model")
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,9 @@ from stitch.bench.training.paths import PathTask, path_lessons
 from stitch.bench.training.sources import open_task
 from stitch.bench.trees.sets import load_tree_set
 from stitch.bench.trees.suite import command, figures_in_words, run_in_words
-from stitch.errors import InputError, SettingsError
 from stitch.label.model.compiled import write_compiled
 from stitch.lm import LanguageModel
 from stitch.pipelines.optimize.compiling import compile_program
-from stitch.retrieve.path.scorers import scorer_named
 from stitch.signatures.programs import TreeProgram
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of
 
@@ -79,22 +77,6 @@ def test_the_command_asks_a_model_over_http(folder):
         table = CliRunner().invoke(command, ["--data", str(folder), "--in-words", *server]).output
         assert "in words, end to end" in table
         assert "kind of request told: 0.8" in table
-
-
-def test_the_scorer_model_needs_a_model_and_asks_it_once_a_condition(folder):
-    with pytest.raises(SettingsError, match="needs a language model"):
-        scorer_named("model")
-
-    def score(system, user):
-        texts = fields_of(user)["texts"].splitlines()
-        return {"scores": [0.9 if "Harbor" in text else 0.1 for text in texts]}
-
-    with LoopbackProvider(score) as provider:
-        server = ("--language-model", "m", "--base-url", provider.base_url)
-        done = CliRunner().invoke(command, ["--data", str(folder), "--scorer", "model", *server, "--json"])
-        assert done.exit_code == 0, done.output
-        assert json.loads(done.output)["scorer"] == "model m"
-        assert len(provider.requests) == 3  # of two conditions on nodes and one on messages
 
 
 @pytest.fixture
@@ -181,9 +163,3 @@ def test_the_requests_of_a_folder_are_parted(folder):
         _, parts = open_task("path", folder, valid=None, tenant=None, seed=0, stack=stack)
     assert len(parts.train) + len(parts.held_back) == len(REQUESTS)
     assert parts.held_back
-
-
-def test_a_folder_without_requests_teaches_nothing(folder):
-    (folder / "requests.jsonl").write_text("")
-    with ExitStack() as stack, pytest.raises(InputError, match="no requests in"):
-        open_task("path", folder, valid=None, tenant=None, seed=0, stack=stack)

@@ -11,10 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from stitch.bench.labelers import Without
 from stitch.bench.suites.retrieval import command
-from stitch.core import ContextualIntent, LabelKind, Step
-from stitch.label.local import LocalLabeler
 
 SAID = ("Could we have it by then?", "Yes, that works.", "It rained all day.", "The soup was cold.")
 LABELS: list[dict[str, Any]] = [
@@ -88,17 +85,6 @@ def test_a_file_that_says_too_little_is_refused(files: Path, name: str, line: st
     assert said in str(run.exception)
 
 
-def test_a_run_with_other_labels_or_filters_is_another_run(files: Path) -> None:
-    out = ["--out", str(files / "run"), "--labels", str(files / "labels.jsonl")]
-    measured(files, *out, methods="stitch")
-    for more in (
-        ["--filters", str(files / "filters.jsonl")],
-        ["--labels", f"{files / 'labels.jsonl'},{files / 'asks.jsonl'}"],
-    ):
-        run = CliRunner().invoke(command, ["--data", str(files), "--methods", "stitch", *out, *more])
-        assert "other settings" in str(run.exception) or "settings" in str(run.exception)
-
-
 @pytest.mark.slow  # and one of the gates
 def test_labels_of_a_strong_model_find_what_was_measured(shared_data: Callable[[str], Path]) -> None:
     labels = shared_data("model_labels")
@@ -112,21 +98,3 @@ def test_labels_of_a_strong_model_find_what_was_measured(shared_data: Callable[[
     found = measured(files, *given, methods="stitch")["methods"]["stitch"]
     assert found["recall@5"] >= 0.85
     assert found["recall@10"] >= 0.95
-
-
-def test_a_memory_without_labels_has_none_and_one_without_a_kind_keeps_the_others() -> None:
-    step = Step(id="s", role="user", content="What does the boat to Faro cost, 35 euros?")
-    whole, none, no_acts = (
-        labeler.begin("t")
-        for labeler in (
-            LocalLabeler(),
-            Without(frozenset(LabelKind), LocalLabeler()),
-            Without(frozenset({LabelKind.EVENT_TYPE}), LocalLabeler()),
-        )
-    )
-    labels = whole.label([step])[0].intent
-    assert all(labels.of(kind) for kind in (LabelKind.SCOPE, LabelKind.EVENT_TYPE, LabelKind.ENTITY_TYPE))
-    assert none.label([step])[0].intent == ContextualIntent()
-    assert none.inventory().scopes == ()
-    assert no_acts.label([step])[0].intent == labels.model_copy(update={"event_types": ()})
-    assert (no_acts.inventory().event_types, no_acts.inventory().scopes) == ({}, whole.inventory().scopes)

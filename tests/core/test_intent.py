@@ -16,14 +16,6 @@ def merge(alias: str, into: str) -> LabelMerge:
     return LabelMerge(kind=EVENT, alias=alias, into=into)
 
 
-@given(st.text(max_size=400))
-def test_a_clean_label_is_short_printable_and_clean_already(text):
-    label = clean_label(text)
-    assert len(label) <= MAX_LABEL_CHARS
-    assert not set(label) & set("<>{}`\n\r\t\x00\u2028")
-    assert clean_label(label) == label
-
-
 def test_a_long_label_is_cut_at_a_word():
     assert clean_label("word " * 60) == ("word " * (MAX_LABEL_CHARS // 5)).strip()
     assert clean_label("x" * 500) == "x" * MAX_LABEL_CHARS
@@ -66,12 +58,6 @@ def test_undoing_a_merge_restores_the_labels_as_they_were():
     assert vocabulary.aliases(Label(EVENT, "b")) == {"b", "c"}
     assert vocabulary.merges == (merge("c", "b"),)
     assert not vocabulary.undo(EVENT, "a")
-
-
-def test_a_vocabulary_without_merges_changes_nothing():
-    label = Label(EVENT, "a")
-    assert LabelVocabulary().canonical_label(label) is label
-    assert LabelVocabulary().aliases(label) == {"a"}
 
 
 @pytest.mark.parametrize("second", [merge("a", "c"), merge("b", "a")], ids=["merged twice", "circle"])

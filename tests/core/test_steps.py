@@ -8,11 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from stitch.core import (
-    EntityTypeSummary,
-    Label,
     LabelInventory,
-    LabelKind,
-    LabelMerge,
     MemorySnippet,
     ReferenceRewrite,
     ScopeSummary,
@@ -26,11 +22,6 @@ from stitch.core import (
     snippet_id,
 )
 from stitch.core.steps import MAX_NAME_CHARS
-
-
-def test_a_step_has_no_place_for_gold_labels():
-    with pytest.raises(ValidationError, match="gold"):
-        Step(role="user", content="hi", gold={"scope": ["s"]})  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("field", ["id", "session", "parent"])
@@ -101,18 +92,3 @@ def test_scopes_of_many_trajectories_are_written_and_read_as_others_are():
     scopes = [ScopeSummary(name=name, trajectory=name, spans=((0, 1),), steps=2) for name in ("cup", "bowl")]
     united = LabelInventory.model_construct(scopes=UnitedScopes([(scope,) for scope in scopes], phases=()))
     assert LabelInventory.model_validate_json(united.model_dump_json()) == LabelInventory(scopes=scopes)
-
-
-def test_an_inventory_counts_the_steps_of_a_label():
-    scope = ScopeSummary(name="day 1", trajectory="t", spans=((0, 3),), steps=4)
-    inventory = LabelInventory(
-        scopes=(scope, scope.model_copy(update={"trajectory": "u"})),
-        event_types={"ask": 3},
-        entity_types={"price": EntityTypeSummary(steps=2)},
-        merges=(LabelMerge(kind=LabelKind.EVENT_TYPE, alias="inquire", into="ask"),),
-    )
-    assert inventory.count(Label(LabelKind.SCOPE, "day 1")) == 8
-    assert inventory.count(Label(LabelKind.EVENT_TYPE, "ask")) == 3
-    assert inventory.count(Label(LabelKind.ENTITY_TYPE, "price")) == 2
-    assert inventory.count(Label(LabelKind.ENTITY_TYPE, "rating")) == 0
-    assert inventory.vocabulary().canonical(LabelKind.EVENT_TYPE, "inquire") == "ask"

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from doubles.reachable import texts_held_by
-from stitch.core import SearchRequest, Step, StepLabels
+from stitch.core import Step, StepLabels
 from stitch.errors import StoreError
 from stitch.label.local import LocalLabeler
 from stitch.label.local.labeler import LocalLabelSession
 from stitch.lifecycle.correct import correct
-from stitch.lifecycle.erase import erase
-from stitch.lifecycle.selection import Selector, select
-from stitch.retrieve.local_filter import LocalFilterSelector
 
 Make = Callable[..., Any]
 
@@ -106,28 +101,6 @@ def test_a_process_that_dies_after_a_correction_leaves_the_next_one_to_go_on_as_
         checkpoint = world.journal.checkpoint("a", "t")
         outcomes.append((labels_of(world), checkpoint.session, world.inventory(trajectory="t")))
     assert outcomes[0] == outcomes[1]
-
-
-@pytest.mark.parametrize("whole", [False, True])
-def test_of_what_is_erased_nothing_is_remembered_in_the_process(worlds: Make, tmp_path: Path, whole: bool) -> None:
-    name = "zorblatt's trip" if whole else "t"
-    world, selector = worlds(tmp_path / "j", labeler=LocalLabeler()), LocalFilterSelector()
-    world.add(*talk("My doctor is Zorblatt Quetzal, of room 9417.", *SAID * (1 if whole else 10)), trajectory=name)
-    world.add(*talk(*SAID), trajectory="u")
-
-    def remembered() -> list[str]:
-        texts = texts_held_by((world.ingestor, selector))
-        # A number alone: SQLAlchemy names parameters by addresses in memory, which may have these digits in them.
-        return [text for text in texts if re.search(r"zorblatt|(?<!\d)9417(?!\d)", text, re.IGNORECASE)]
-
-    asked = SearchRequest(query="Who is the doctor of Zorblatt Quetzal?", tenant="a")
-    selector.select(asked, world.inventory())
-    assert any("quetzal" in text for text in remembered())
-    selected = select(world.ingestor, Selector(trajectory=name, step=None if whole else "s0"), tenant="a")
-    erase(world.ingestor, selected, tenant="a", folder=tmp_path)
-    assert remembered() == []
-    fresh, inventory = LocalFilterSelector(), world.inventory()
-    assert selector.select(asked, inventory) == fresh.select(asked, inventory)
 
 
 def test_a_correction_that_the_store_does_not_hold_is_not_reported_as_done(worlds: Make) -> None:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from stitch import Memory, Step, open_memory
 from stitch.errors import InputError
-from stitch.lifecycle.erase import erase
-from stitch.lifecycle.selection import Selector, select
+from stitch.lifecycle.selection import Selector
 from stitch.lm import Charge, Ledger, read_ledger
-
-Make = Callable[..., Any]
 
 SECRET = "Let's plan day 1. My own doctor Quetzalina Archaeopteryx lives at the Halcyon Observatory, room 941752883."
 TRIP = [
@@ -107,21 +103,6 @@ def test_an_interrupted_erasure_is_purged_when_the_memory_is_opened(folder: Path
     assert files_with(folder, b"leftover canary")
     open_memory(folder).close()
     assert files_with(folder, b"leftover canary") == []
-
-
-def test_what_other_steps_have_from_an_erased_one_goes_too(worlds: Make, tmp_path: Path) -> None:
-    world = worlds(tmp_path / "journal.sqlite")
-    first = Step(id="a", role="user", content="Olympus costs 76")
-    world.add(first, Step(id="b", role="user", content="It has a pool"), Step(id="c", role="user", content="Fine then"))
-    before = {entry.id: entry.labels for entry in world.journal.entries("a", "t")}
-    assert before["b"].context == "Olympus costs 76"
-    assert before["b"].references[0].replacement == "Olympus"
-    chosen = select(world.ingestor, Selector(trajectory="t", step="a"), tenant="a")
-    assert erase(world.ingestor, chosen, tenant="a", folder=tmp_path).proof.found == ()
-    after = {entry.id: entry.labels for entry in world.journal.entries("a", "t")}
-    assert (after["b"].context, after["b"].references) == ("", ())
-    assert after["c"] == before["c"]
-    assert [snippet.resolved for snippet in world.store.scroll("a")] == ["It has a pool", "Fine then"]
 
 
 # Selecting

@@ -16,17 +16,12 @@ from doubles.labeling import ScriptedLabeler, label_from_the_past
 from doubles.observing import RecordingObserver
 from stitch.core import (
     ContextualIntent,
-    DensityQuery,
-    Label,
-    LabelKind,
     MemorySnippet,
     Step,
     StepLabels,
     StepsAccepted,
     StepsFailed,
     StepsStored,
-    StepState,
-    snippet_id,
 )
 from stitch.core.snippets import MAX_ASK_CHARS, MAX_ASKS
 from stitch.embed import LexicalEncoder, StaticEmbedder
@@ -38,27 +33,6 @@ Make = Callable[..., Any]
 
 NO_MODEL = ModelUnavailableError("no answer from the provider", hint="try again later")
 NO_STORE = StoreError("the disk is full")
-
-
-def test_a_step_is_labeled_resolved_embedded_and_found(world: Any) -> None:
-    world.add(Step(role="user", content="Olympus has 3 rooms", id="s0", session="1", timestamp="9:00"))
-    receipt = world.ingestor.add(Step(role="assistant", content="It is full", id="s1"), tenant="a", trajectory="t")
-    assert (receipt.step, receipt.position, receipt.state, receipt.repeated) == ("s1", 1, StepState.STORED, False)
-    record = world.store.records[snippet_id("a", "t", "s1")]
-    snippet = record.snippet
-    assert (snippet.text, snippet.resolved) == ("It is full", "It [Olympus] is full")
-    assert snippet.intent.event_types == ("it",)
-    assert (snippet.summary, snippet.context, snippet.labeled_by) == ("step 1", "Olympus has 3 rooms", "scripted")
-    assert snippet.recorded == 1000.0
-    (vector,) = world.ingestor.embedder.embed(["It [Olympus] is full\nstep 1"])
-    assert record.vector == pytest.approx(vector)
-    lexical = LexicalEncoder()
-    words = lexical.document("It [Olympus] is full", context=f"{snippet.role} It")
-    assert record.words == words | lexical.document("step 1")
-    (first,) = world.store.get("a", [snippet_id("a", "t", "s0")])
-    assert (first.session, first.happened, first.resolved) == ("1", "9:00", first.text)
-    query = DensityQuery(tenant="a", labels={Label(LabelKind.EVENT_TYPE, "it"): frozenset({"it"})}, k=1)
-    assert [hit.snippet.step for hit in world.store.rank(query)] == ["s1"]
 
 
 def test_a_failing_flush_still_closes_store_and_journal(world: Any, steps: Make) -> None:
@@ -170,23 +144,6 @@ def likeness(question: str, made: MemorySnippet) -> tuple[float, float]:
     words = lexical.query(question)
     shared = sum(weight * record.words.get(index, 0.0) for index, weight in words.items())
     return float(record.vector @ embedder.embed([question])[0]), shared
-
-
-@pytest.mark.parametrize(
-    ("question", "more"),
-    [
-        ("Which hotel was to give Tomek a quieter room?", {"summary": SUMMARY}),
-        ("What accommodation did the family complain about?", {"asks": ("accommodation complaint",)}),
-        (
-            "What accommodation did the family complain about?",
-            {"summary": SUMMARY, "asks": ("accommodation complaint",)},
-        ),
-    ],
-)
-def test_words_and_vector_know_summary_and_asks(question: str, more: dict[str, object]) -> None:
-    (plain_vector, plain_words), (vector, words) = likeness(question, snippet()), likeness(question, snippet(**more))
-    assert vector > plain_vector + 0.05
-    assert words > plain_words
 
 
 def test_a_local_summary_adds_nothing() -> None:

@@ -42,21 +42,6 @@ def states(receipts: Sequence[Any]) -> list[str]:
     return [receipt.state.value for receipt in receipts]
 
 
-def test_steps_wait_labeled_while_the_store_is_away_and_the_receipt_says_so(world: Any, steps: Make) -> None:
-    world.store.away = True
-    receipts = world.add(*steps(3))
-    assert states(receipts) == ["labeled"] * 3
-    assert receipts[0].reason == "waits for the store: nobody answers"
-    assert world.ingestor.counts("a").failed == 0
-    assert world.ingestor.counts("a").waiting == 3
-    assert world.ingestor.store_health.reason == "nobody answers"
-    world.store.away = False
-    world.ingestor.flush()
-    assert states(world.ingestor.receipts("a")) == ["stored"] * 3
-    assert world.ingestor.store_health.reason == ""
-    assert [ids for _, ids in world.labeler.calls] == [("s0", "s1", "s2")], "labels are made once"
-
-
 def test_the_store_is_put_by_itself_once_it_is_back(worlds: Make, steps: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = threading.Event()
 

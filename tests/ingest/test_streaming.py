@@ -5,13 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from stitch import open_memory
 from stitch.core import Step, StepState
@@ -113,33 +110,12 @@ def streamed_without_waiting(world: Any, steps: Sequence[Step]) -> None:
 FORMS: tuple[Add, ...] = (one_by_one, together, without_waiting, streamed, streamed_without_waiting)
 
 
-def parts(steps: Sequence[Step], cuts: Sequence[int]) -> Iterator[Sequence[Step]]:
-    places = [0, *sorted(cuts), len(steps)]
-    return (steps[start:end] for start, end in pairwise(places) if start < end)
-
-
 def outcome(world: Any) -> tuple[list[Any], bytes]:
     world.ingestor.flush()
     entries = list(world.journal.entries("a", "t"))
     assert {entry.state for entry in entries} <= {StepState.STORED}
     checkpoint = world.journal.checkpoint("a", "t")
     return [entry.labels for entry in entries], checkpoint.session
-
-
-@settings(max_examples=settings().max_examples // 3, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_local_labels_do_not_depend_on_how_steps_come(world_type: type[Any], data: st.DataObject) -> None:
-    said = data.draw(st.lists(st.sampled_from(SAID), min_size=1, max_size=20))
-    steps = [Step(id=f"s{n}", role="user" if n % 2 else "assistant", content=text) for n, text in enumerate(said)]
-    whole, mixed = world_type(labeler=LocalLabeler()), world_type(labeler=LocalLabeler(), live_sessions=1)
-    together(whole, steps)
-    for part in parts(steps, data.draw(st.lists(st.integers(0, len(steps)), max_size=4))):
-        data.draw(st.sampled_from(FORMS))(mixed, part)
-        if data.draw(st.booleans()):  # another trajectory takes the place of this one, which is saved and resumed
-            mixed.add(*steps[:2], trajectory=f"other {part[0].id}")
-    assert outcome(mixed) == outcome(whole)
-    for world in (whole, mixed):
-        world.ingestor.close()
 
 
 @pytest.mark.parametrize("add", FORMS, ids=lambda form: form.__name__)

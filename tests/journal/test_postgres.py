@@ -8,12 +8,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
 
-from doubles.journal_lives import ENCODED, append, live, say
+from doubles.journal_lives import ENCODED, append, say
 from doubles.postgres import MakeUrl
 from stitch.errors import JournalError, SettingsError, StoreMismatchError
 from stitch.journal import Journal
@@ -81,25 +80,6 @@ def test_what_a_killed_process_was_told_is_there_and_nobody_waits_for_it(journal
         told += [line.strip() for line in adding.stdout if line.endswith("\n")]
     append(journal, say("one", id="after"), trajectory="t0")
     assert {*told, "after"} <= {entry.id for name in ("t0", "t1") for entry in journal.entries("a", name)}
-
-
-def test_a_copy_in_a_file_holds_the_same(journal: Journal, tmp_path: Path) -> None:
-    live(journal, 7)
-    append(journal, say("one", id="x"), say("two"), tenant="c")
-    journal.append_record("c", kind="tree", key="k", payload=b"\x00p")
-    tenants, steps = journal.copy_to(tmp_path / "j")
-    assert (tenants, steps) == (len(journal.tenants()), journal.counts().accepted)
-    copy = Journal(tmp_path / "j")
-    for tenant in ("a", "b", "c"):
-        assert list(copy.kept(tenant)) == list(journal.kept(tenant))
-    assert list(copy.changes()) == list(journal.changes())
-    assert list(copy.records("c", kind="tree")) == list(journal.records("c", kind="tree"))
-    assert [copy.damage(), copy.damaged("a")] == [[], {}]
-    copy.close()
-    journal.copy_to(tmp_path / "of-c", tenant="c")
-    copy = Journal(tmp_path / "of-c")
-    assert copy.tenants() == ["c"]
-    copy.close()
 
 
 def test_a_server_that_comes_back_is_used_again(url: str) -> None:

@@ -340,26 +340,3 @@ def test_the_command_takes_written_labels_in_once_and_leaves_what_a_person_said(
         assert (second.intent.scope, second.asks) == ("prices", ())
         assert "Warsaw hotel" in [scope.name for scope in memory.inventory("t").scopes]
         assert memory.search("lodging", trajectory="t").hits[0].snippet.step == "a"
-
-
-@pytest.mark.parametrize("order", ["labels asks", "asks labels"])
-def test_labels_and_other_words_may_stand_in_two_files_taken_in_one_after_the_other(order: str, tmp_path: Path) -> None:
-    label = {"scope": "Warsaw hotel", "event_types": ["propose"], "summary": "A room"}
-    words: list[dict[str, object]] = [
-        {"id": "a", "asks": ["where  to\nsleep?"], "words": list("123456789")},
-        {"id": "b", "asks": ["how dear?"]},
-    ]
-    (tmp_path / "labels").write_bytes(b"\n".join(lines({"id": "a", **label}, {"id": "b", **label})))
-    (tmp_path / "asks").write_bytes(b"\n".join(lines(*words)))
-    with open_memory(tmp_path / "m") as memory:
-        memory.add_many(STEPS, trajectory="t")
-    steps = []
-    for file in [*order.split(), "asks", "labels"]:
-        command = ["label", "import", str(tmp_path / file), "--memory", str(tmp_path / "m"), "--model", "ann", "--json"]
-        steps.append(json.loads(CliRunner().invoke(cli, command).stdout)["steps"])
-    assert steps == [2, 2, 0, 0]
-    with open_memory(tmp_path / "m") as memory:
-        first, second = (entry.snippet() for entry in memory.steps("t"))
-        assert {first.labeled_by, second.labeled_by} == {"ann windowed-3"}
-        assert (first.intent.scope, first.asks) == ("Warsaw hotel", ("where to sleep?", *"123456"))
-        assert second.asks == ("how dear?",)

@@ -1,11 +1,7 @@
-"""From the command to the store with a provider on this machine: nothing is lost, whatever the provider does.
-
-More than 400 lines because all faults of a provider are met by one pipeline, with one memory to look at.
-"""
+"""From the command to the store with a provider on this machine: nothing is lost, whatever the provider does."""
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,22 +20,16 @@ from stitch.embed import HashingEmbedder
 from stitch.errors import ReplyError
 from stitch.ingest import Ingestor
 from stitch.journal import Journal
-from stitch.label.local import LocalLabeler
-from stitch.label.model.windowed import WindowedLabeler
 from stitch.lifecycle.relabel import relabel
-from stitch.lm import LanguageModel
 from stitch.memory import Memory
 from stitch.testing.model import (
     LoopbackProvider,
-    ScriptedCompletion,
     completion,
     failure,
     fields_of,
     label_by_rules,
 )
 from stitch.testing.servers import Reply, Silence
-
-LOCAL = LocalLabeler().name
 
 
 def steps(number: int) -> list[Step]:
@@ -208,27 +198,6 @@ def test_every_step_is_stored_once_whatever_the_provider_does(tmp_path: Path, fa
         assert_stored_once(memory, 24)
 
 
-@pytest.mark.parametrize(("stepwise", "number"), [(False, 60), pytest.param(True, 24, marks=pytest.mark.slow)])
-def test_every_step_is_stored_once_in_a_storm_of_all_faults(tmp_path: Path, stepwise: bool, number: int) -> None:
-    def storm() -> Iterator[Reply | Silence | None]:
-        for fault in FAULTS.values():
-            yield from (fault(), None, fault(), None, None)
-
-    with (
-        LoopbackProvider(label_by_rules, faults=itertools.chain(storm(), itertools.repeat(None))) as provider,
-        opened(tmp_path, provider, window=4, stepwise=stepwise, model_timeout_s=0.1) as memory,
-    ):
-        for n, step in enumerate(steps_with_orders(number)):
-            memory.add(step, trajectory=f"t{n % 3}")
-        memory.flush()
-        assert_stored_once(memory, number)
-        assert LOCAL in set().union(*(makers(memory, f"t{n}") for n in range(3)))
-    with LoopbackProvider(label_by_rules) as provider, opened(tmp_path, provider, stepwise=stepwise) as memory:
-        memory.lifecycle.relabel()
-        assert {memory.labeler} == set().union(*(makers(memory, f"t{n}") for n in range(3)))
-        assert_stored_once(memory, number)
-
-
 def test_steps_of_a_stream_wait_for_their_window_and_can_be_found_meanwhile(tmp_path: Path) -> None:
     with LoopbackProvider(label_by_rules) as provider:
         with opened(tmp_path, provider, window=8, filter="local") as memory:
@@ -265,57 +234,6 @@ def ingestor_with(path: Path, labeler: Any, timer: Callable[[], float] = lambda:
     return Ingestor(journal=Journal(path), store=store, embedder=embedder, labeler=labeler, timer=timer)
 
 
-def test_a_step_that_has_waited_long_enough_is_labeled_with_the_next(tmp_path: Path) -> None:
-    now = [0.0]
-    model = LanguageModel("m", completion=ScriptedCompletion(label_by_rules))
-    ingestor = ingestor_with(
-        tmp_path / "journal", WindowedLabeler(model, fallback=LocalLabeler(), patience_s=60), timer=lambda: now[0]
-    )
-    first, second, third = steps(3)
-    assert ingestor.add(first, tenant="x", trajectory="t").state is StepState.ACCEPTED
-    now[0] = 30.0
-    assert ingestor.add(second, tenant="x", trajectory="t").state is StepState.ACCEPTED
-    now[0] = 61.0
-    assert ingestor.add(third, tenant="x", trajectory="t").state is StepState.STORED
-    assert ingestor.counts().stored == 3
-    assert model.ledger.total().calls == 1
-    ingestor.close()
-
-
-def test_relabel_upgrades_in_place_what_the_model_could_not_label(tmp_path: Path) -> None:
-    file, folder = write(tmp_path / "trips.jsonl", trajectories=2, number=40), str(tmp_path / "memory")
-    with LoopbackProvider(label_by_rules) as provider:
-        options = (
-            "--memory",
-            folder,
-            "--model",
-            "m",
-            "--base-url",
-            provider.base_url,
-            "--labels",
-            "model",
-            "--window",
-            "20",
-        )
-        first = run("ingest", file, *options, "--model-budget-tokens", "4000")
-        assert (first["stored"], first["failed"]) == (80, 0)
-        assert 0 < first["fallback_steps"] < 80
-        before = {hit["step"]: hit for hit in run("query", "hotel", "--memory", folder, "-k", "100")["hits"]}
-        done = run("relabel", *options)
-        assert done["steps"] == done["relabeled"] == first["fallback_steps"]
-        assert done["fallback_steps"] == 0
-        assert done["trajectories"] in (1, 2)
-        assert 0 < done["model_calls"] < 4
-        assert run("relabel", *options)["steps"] == 0
-        text = CliRunner().invoke(cli, ["relabel", *options]).stdout
-    assert text.startswith("0 of 0 steps")
-    status = run("status", "--memory", folder)
-    assert (status["stored"], status["snippets"], status["failed"]) == (80, 80, 0)
-    after = run("query", "hotel", "--memory", folder, "-k", "100")["hits"]
-    assert {hit["step"] for hit in after} == set(before)
-    assert {hit["scope"] for hit in after} == {f"plan of day {n}" for n in range(1, 5)}
-
-
 def test_relabel_with_a_provider_that_is_down_changes_nothing_of_weight(tmp_path: Path) -> None:
     with open_memory(tmp_path) as memory:
         memory.add_many(steps(20), trajectory="t")
@@ -347,15 +265,3 @@ def test_relabel_keeps_what_is_its_own_and_refuses_a_wrong_number_of_labels(tmp_
         relabel(ingestor, tenant="x")
     assert ingestor.counts().labeled == 6
     ingestor.close()
-
-
-def test_trajectories_are_labeled_side_by_side_and_each_in_order(tmp_path: Path) -> None:
-    file = write(tmp_path / "trips.jsonl", trajectories=6, number=100)
-    with LoopbackProvider(label_by_rules) as provider:
-        report = run("ingest", file, "--memory", str(tmp_path / "m"), "--labels", "model", "--model", "m",
-                     "--base-url", provider.base_url)  # fmt: skip
-        with opened(tmp_path / "m", provider) as memory:
-            for trajectory in memory.trajectories():
-                scopes = [entry.labels.intent.scope for entry in memory.steps(trajectory) if entry.labels]
-                assert scopes == [f"plan of day {1 + n // 12}" for n in range(100)]
-    assert report["model_calls"] == 12

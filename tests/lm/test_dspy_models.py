@@ -16,10 +16,10 @@ from dspy.utils.callback import BaseCallback
 from dspy.utils.dummies import DummyLM
 
 from stitch import Step, open_memory
-from stitch.errors import BudgetSpentError, ModelUnavailableError, ReplyError, SettingsError
+from stitch.errors import ModelUnavailableError, ReplyError, SettingsError
 from stitch.lifecycle.selection import Selector
-from stitch.lm import LanguageModel, Limits, Price, Purpose
-from stitch.testing.model import LoopbackProvider, ScriptedCompletion, failure, label_by_rules
+from stitch.lm import LanguageModel, Purpose
+from stitch.testing.model import LoopbackProvider, ScriptedCompletion, label_by_rules
 
 PREDICT = dspy.Predict("question -> answer")
 PURPOSE = Purpose("test")
@@ -83,21 +83,6 @@ def test_its_key_address_settings_and_callbacks_hold() -> None:
     assert 77 in request.body.values()
     assert request.body["response_format"]["type"] == "json_schema"
     assert heard == ["end"]
-
-
-def test_limits_retries_price_and_ledger_are_ours() -> None:
-    pauses: list[float] = []
-    with LoopbackProvider(answered, faults=[failure(429, retry_after_s=7), failure(503)]) as provider:
-        model = LanguageModel(at(provider), pause=pauses.append, price=Price(1.0, 1.0))
-        assert model.run(PREDICT, purpose=PURPOSE, question="q").answer == "yes"
-        assert pauses == [7.0, 2.0]
-        total = model.ledger.total()
-        assert total.calls == 1
-        assert total.cost_usd == pytest.approx(total.tokens / 1e6)
-        spent = LanguageModel(at(provider), limits=Limits(budget_calls=1))
-        spent.run(PREDICT, purpose=PURPOSE, question="q")
-        with pytest.raises(BudgetSpentError):
-            spent.run(PREDICT, purpose=PURPOSE, question="q")
 
 
 def test_what_fails_is_an_error_of_the_model_whatever_raises_it() -> None:

@@ -27,16 +27,6 @@ def test_a_retriever_of_the_settings_that_is_not_there_is_named_when_the_memory_
     assert error.value.hint == "one of intent, themes, auto, dense, lexical, hybrid"
 
 
-def test_other_embedders_are_one_setting_away(tmp_path):
-    with pytest.raises(SettingsError, match="length of the vectors"):
-        open_memory(tmp_path / "m", embedder="openai/some-model")
-    with open_memory(
-        tmp_path / "m", embedder="openai/some-model", embedder_dimension=8, embedder_url="http://127.0.0.1:9",
-        embedder_key="none",
-    ) as memory:  # fmt: skip
-        assert "some-model" in memory.status().embedder
-
-
 @pytest.mark.parametrize("wrong", [{"retriever": "nearest"}, {"labels": "model"}, {"embedder": "openai/any"}])
 def test_a_failed_open_leaves_no_folder_behind_and_nothing_locked(tmp_path, wrong):
     folder = tmp_path / "new" / "m"

@@ -11,23 +11,17 @@ from doubles.lessons import (
     LESSON,
     answering_pupil,
     choosing_pupil,
-    days,
     label_poorly,
     labeling_pupil,
     write_asked_days,
 )
-from stitch import Step, open_memory
 from stitch.bench.training.sources import open_task
 from stitch.errors import ModelUnavailableError
-from stitch.label.local import LocalLabeler
-from stitch.label.model.compiled import load_program, predictors_sha256, write_compiled
-from stitch.label.model.windowed import WindowedLabeler
 from stitch.lm import LanguageModel, Limits
 from stitch.pipelines.optimize.compiling import compile_program
 from stitch.pipelines.optimize.estimates import estimate
 from stitch.pipelines.optimize.splitting import take
-from stitch.signatures.programs import WindowProgram
-from stitch.testing.model import ScriptedCompletion, label_by_rules
+from stitch.testing.model import ScriptedCompletion
 
 needs_optuna = pytest.mark.skipif(find_spec("optuna") is None, reason="optuna is not installed: reinstall the package")
 ONE_OFTEN = [
@@ -108,54 +102,6 @@ def test_the_same_seed_compiles_the_same_program(optimizer, labeled):
         for _ in range(2)
     )
     assert first.compiled == second.compiled
-
-
-def test_where_examples_do_harm_the_program_is_left_without_them(labeled):
-    def spoiled_by_examples(system, user):
-        return (label_poorly if "}[[ ## " in user and "trip" not in system else label_by_rules)(system, user)
-
-    model, _ = model_of(spoiled_by_examples)
-    with opened("windowed", labeled) as (task, parts):
-        made = compile_program(task, parts.train, held_back=parts.held_back, optimizer="bootstrap", model=model)
-        assert made.adopted  # the optimizer itself saw that examples do harm
-        assert made.compiled.provenance.after.score == made.compiled.provenance.before.score
-
-
-def test_gepa_finds_the_lesson_in_the_feedback_and_a_memory_is_labeled_by_it(labeled, tmp_path):
-    pupil = labeling_pupil(needs="was split off as")
-    made = compiled_by("gepa", target="windowed", data=labeled, script=pupil, limit=3)
-    assert LESSON in made.compiled.predictors["label_window"].instructions
-    write_compiled(tmp_path / "p.json", made.compiled, plain=WindowProgram())
-    program = WindowProgram()
-    load_program(tmp_path / "p.json", program, target="windowed")
-    model, completion = model_of(labeling_pupil())
-    labeler = WindowedLabeler(model, fallback=LocalLabeler(), program=program)
-    assert labeler.name == f"m windowed-3 {predictors_sha256(made.compiled.predictors)[:8]}"
-    rows = days(20)["steps"]
-    steps = [Step(role=row["role"], content=row["content"]) for row in rows]
-    labels = labeler.begin("t").label(steps)
-    assert {label.intent.scope for label in labels} == {"plan of day 1", "plan of day 2", "plan of day 3"}
-    assert LESSON in completion.prompts[0][0]
-
-
-def test_corrections_of_a_memory_are_lessons(tmp_path):
-    with open_memory(tmp_path / "m") as memory:
-        for n in range(6):
-            steps = [Step(role=row["role"], content=row["content"]) for row in days(n)["steps"]]
-            memory.add_many(steps, trajectory=f"t{n}")
-            memory.lifecycle.correct("3", trajectory=f"t{n}", labels={"scope": "the plan of day 2"}, by="ann")
-            memory.lifecycle.correct("4", trajectory=f"t{n}", text="Said otherwise.")
-        found = list(memory.lifecycle.corrections())
-    assert [(each.position, each.by, [kind.value for kind in each.kinds]) for each in found] == [
-        (3, "ann", ["scope"])
-    ] * 6
-    with opened("windowed", tmp_path / "m") as (task, parts):
-        assert (len(parts.train), len(parts.held_back)) == (4, 2)
-        gold = parts.train[0].gold.steps
-        assert [place for place, own in enumerate(gold) if own] == [3]
-        assert gold[3].scope == ("the plan of day 2",)
-        assert parts.train[0].wanted == "4: scope the plan of day 2"
-        assert task.trained == ("label_window",)
 
 
 @pytest.mark.parametrize("optimizer", ONE_OFTEN)

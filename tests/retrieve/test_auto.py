@@ -11,11 +11,9 @@ from stitch.core import (
     LABEL_DENSITY,
     ContextualIntent,
     Label,
-    LabelInventory,
     LabelKind,
     LabelVocabulary,
     RankingRule,
-    ScopeSummary,
     ScoredSnippet,
 )
 from stitch.retrieve.explain import FilterChange, WhyNot, explain_rank
@@ -60,11 +58,6 @@ def test_of_what_somebody_wanted_whole_goals_answer_and_a_task_is_covered(tmp_pa
         assert auto.trace[0].figures == {"intent": 1.0, "themes": 0.0}
         task = memory.search("I want to return a broken lamp and get a refund for order B-77.", retriever="auto")
         assert task.trace[0].figures == {"intent": 1.0, "themes": 1.0}
-
-
-def _inventory(scopes: dict[str, int], *, steps: int | None = None) -> LabelInventory:
-    summaries = [ScopeSummary(name=name, trajectory="x", spans=(), steps=count) for name, count in scopes.items()]
-    return LabelInventory(scopes=summaries, steps=sum(scopes.values()) if steps is None else steps)
 
 
 def test_as_of_a_moment_nothing_later_is_in_the_context(tmp_path: Path) -> None:

@@ -148,22 +148,6 @@ def test_a_question_is_matched_against_the_labels_of_its_own_tenant_and_trajecto
     assert set(asked) == {("a", "trip")}
 
 
-@pytest.mark.parametrize(
-    ("asked", "shown"),
-    [({}, False), ({"intent_filter": IntentFilter(scopes=("setup",))}, True), ({"include_setup": True}, True),
-     ({"intent_filter": IntentFilter(scopes=("day 1 itinerary",))}, False)],
-)  # fmt: skip
-def test_instructions_are_found_where_they_are_asked_for_alone(asked: dict[str, object], shown: bool) -> None:
-    told = snippet("Say the price.", step="9", intent=ContextualIntent(scope="setup", event_types=("instruct",)))
-    kept = [told, snippet("The price is $9.", step="1"), snippet("Fine.", step="2")]
-    scope = ScopeSummary(name="setup", trajectory="trip", spans=((9, 9),), steps=1)
-    known = INVENTORY.model_copy(update={"scopes": (*INVENTORY.scopes, scope), "event_types": {"instruct": 1}})
-    request = SearchRequest(query="What was the price?", tenant="a").model_copy(update=asked)
-    found = steps(intent_retriever(stored(kept), inventory=known), request)
-    assert ("9" in found) is shown
-    assert {"1", "2"} <= set(found)
-
-
 def test_merged_labels_are_found_under_either_name() -> None:
     merge = LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="fare", into="price")
     kept = [snippet("a", step="0"), snippet("b", step="1", intent=ContextualIntent(entity_types=("fare",)))]

@@ -135,13 +135,3 @@ def test_what_was_not_expected_is_told_in_a_line_and_logged(
     with pytest.raises(StitchError, match="could not do it: ValueError: no such disk"):
         other.retry()
     assert "a call of retry failed" in caplog.text
-
-
-def test_many_threads_ask_at_once(own: Memory, other: Memory) -> None:
-    found: list[int] = []
-    threads = [threading.Thread(target=lambda: found.append(len(other.search("note", k=3)))) for _ in range(32)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(120)
-    assert found == [3] * 32

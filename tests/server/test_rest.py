@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,32 +19,6 @@ def test_an_answer_that_is_long_comes_in_pieces(serving):
     assert exported.headers["Content-Type"] == "application/x-ndjson"
     assert len(exported.lines) >= 700
     assert client.get("/v1/export?trajectory=none").status == 422
-
-
-def test_erasing_beside_searches_loses_nothing_and_shows_nothing_of_what_is_gone(serving):
-    client = serving()
-    client.add(*[f"The Maple Inn number {n} costs {n} dollars." for n in range(20)], trajectory="stays")
-    ending = threading.Event()
-
-    def ask() -> set[int]:
-        found = set()
-        while not ending.is_set():
-            found.add(client.post("/v1/search", {"query": "What does the Maple Inn cost?"}).status)
-        return found
-
-    with ThreadPoolExecutor(3) as pool:
-        asking = [pool.submit(ask) for _ in range(3)]
-        try:
-            for n in range(4):
-                name = f"gone-{n}"
-                client.add(f"The Maple Inn has a quokka in room {n}.", trajectory=name)
-                erased = client.post("/v1/forget", {"trajectory": name})
-                assert (erased.status, erased.json["steps"], erased.json["proof"]["found"]) == (200, 1, [])
-                assert "quokka" not in client.post("/v1/search", {"query": "quokka"}).json["context"]
-        finally:
-            ending.set()
-        assert set().union(*(each.result() for each in asking)) == {200}
-    assert client.get("/v1/status").json["stored"] == 20
 
 
 DESCRIPTION = Path(__file__).parent / "openapi.json"

@@ -120,20 +120,6 @@ def test_a_process_that_is_killed_at_any_point_loses_and_doubles_nothing(tmp_pat
     assert contents(tmp_path / "m") == [*whole, ("log", "20", "Book the hotel for day 20")]
 
 
-def test_what_was_committed_is_not_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("stitch.pipelines.follow.COMMIT_ITEMS", 4)
-    log = tmp_path / "log.jsonl"
-    log.write_bytes(b"".join(map(line, range(10))))
-    read: list[int] = []
-    for item in drain(FileSource(log, positions=Positions(tmp_path / "a"))):
-        if len(read) == 6:
-            break  # the process dies
-        if item is not None:
-            read.append(item.line)
-    read += [item.line for item in drain(FileSource(log, positions=Positions(tmp_path / "a"))) if item is not None]
-    assert read == [1, 2, 3, 4, 5, 6, *range(5, 11)]
-
-
 def test_positions_of_tenants_are_apart_and_can_be_forgotten(tmp_path):
     one, other = Positions(tmp_path / "p", tenant="a"), Positions(tmp_path / "p", tenant="b")
     one.keep({"x": {"items": 1}})

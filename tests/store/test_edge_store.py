@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -257,28 +256,6 @@ def test_a_full_disk_is_refused_before_anything_is_written(tmp_path: Path, monke
         monkeypatch.undo()
         store.put([make_record("1")])
         assert store.count() == 1
-
-
-def test_threads_may_write_and_search_at_once(tmp_path: Path) -> None:
-    failures: list[BaseException] = []
-
-    def work(tenant: str) -> None:
-        try:
-            for number in range(20):
-                store.put([make_record(str(number), tenant=tenant, position=number)])
-                hits = store.rank(DensityQuery(tenant=tenant, vector=np.ones(DIMENSION, dtype=np.float32)))
-                assert [hit.snippet.position for hit in hits] == list(range(number + 1))
-        except BaseException as error:  # noqa: BLE001  # handed to the test
-            failures.append(error)
-
-    with closing(open_store(tmp_path)) as store:
-        threads = [threading.Thread(target=work, args=(tenant,)) for tenant in ("a", "b")]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not failures
-        assert store.count() == 40
 
 
 def _files_with(folder: Path, text: bytes) -> list[str]:

@@ -90,22 +90,6 @@ def test_going_back_brings_the_schema_back_and_a_tree_that_breaks_one_is_not_mad
     assert memory.trees.create("c", Tree(Node("x", "Plan")), schema=trip.schema).schema == trip.schema
 
 
-def test_an_edit_can_leave_a_step_in_a_trajectory(memory, trip):
-    trip.edit([SetField("zoo", "cost", 10), Delete("d2")], message="too dear", author="agent", trajectory="talk")
-    trip.revert("v1", trajectory="talk")
-    trip.edit_all([{"operations": [{"op": "delete", "id": "zoo"}]}], trajectory="talk")
-    one, two, three = (entry.step for entry in memory.steps("talk"))
-    assert one.content == (
-        "Edited the tree 'trip' (version v2): too dear\n- Day d2 with 1 below it /Plan/Day[2] (d2)\n"
-        "~ POI 'Xylophone museum' cost: 'CAD 40' to '10' (zoo)"
-    )
-    assert (one.id, one.role, two.role) == ("trip@v2", "assistant", "user")
-    assert dict(one.metadata) == {"tree": "trip", "version": "v2", "author": "agent"}
-    assert "Revert to v1" in two.content
-    assert "- POI 'Xylophone museum'" in three.content
-    assert memory.search("what became of the museum?", k=1).hits
-
-
 def test_a_step_tells_of_so_many_changes_and_no_more(memory, trip):
     many = [Add("d1", {"type": "POI", "name": "word " * 100}) for _ in range(60)]
     trip.edit(many, trajectory="talk")
