@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from procrastinate import App, JobContext, PsycopgConnector
-from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import DeleteJobCondition, Job, Status
 from procrastinate.worker import Worker
 from psycopg_pool import PoolTimeout
@@ -67,7 +67,7 @@ class ClusterWorker:
         self._suspects = set[int | None]()
         """Jobs that this worker took and did not know of when it last looked."""
         self._app = App(connector=PatientConnector(conninfo=self._queue.conninfo, max_size=_CONNECTIONS))
-        self._task = self._app.task(name=TASK, queue=QUEUE, pass_context=True)(self._advance)
+        self._app.task(name=TASK, queue=QUEUE, pass_context=True)(self._advance)
         self._taking: Any = None  # procrastinate's worker, whose methods are not typed
         self._stopped = asyncio.Event()
 
@@ -138,13 +138,14 @@ class ClusterWorker:
         return (self._patience_s, waiting) if waiting else (None, 0)
 
     async def _defer(self, trajectory: int, *, after_s: float, upto: int) -> None:
-        """Defer a job for later, of which there is one a trajectory; new steps do not wait for it."""
-        lock = f"t{trajectory}"
-        later = self._task.configure(
-            lock=lock, queueing_lock=f"{lock} later", priority=-1, schedule_in={"milliseconds": int(1000 * after_s)}
-        )
-        with suppress(AlreadyEnqueued):
-            await later.defer_async(trajectory=trajectory, upto=upto)
+        """Defer a job for later, of which there is one a trajectory; new steps do not wait for it.
+
+        When that is the database decides by its clock: this machine may have another.
+        """
+        await self._app.connector.execute_query_async(
+            "SELECT stitch_defer_later(%(number)s, %(upto)s, %(after_s)s)",
+            number=trajectory, upto=upto, after_s=float(after_s),
+        )  # fmt: skip
 
     async def _rescue_again_and_again(self) -> None:
         while True:

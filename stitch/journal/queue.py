@@ -39,6 +39,15 @@ BEGIN
         END;
     END LOOP;
 END $$;
+CREATE OR REPLACE FUNCTION stitch_defer_later(trajectory bigint, upto bigint, after_s double precision)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM procrastinate_defer_jobs_v1(ARRAY[ROW(
+        '{QUEUE}', '{TASK}', -1, 't' || trajectory, 't' || trajectory || ' later',
+        jsonb_build_object('trajectory', trajectory, 'upto', upto), now() + make_interval(secs => after_s)
+    )::procrastinate_job_to_defer_v1]);
+EXCEPTION WHEN unique_violation THEN NULL;  -- one waits already
+END $$;
 CREATE OR REPLACE FUNCTION stitch_accepted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM stitch_defer(NEW.trajectory, false);

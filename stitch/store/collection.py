@@ -107,7 +107,8 @@ def make(server: Server, *, dimension: int, journal: str) -> CollectionInfo:
 def _make_shards(client: QdrantClient, server: Server) -> None:
     """Make the shards of a new collection some of whose tenants have their own; without them it is of no use."""
     try:
-        for key in (SHARED, *server.options.large_tenants):
+        keys: tuple[int | str, ...] = (SHARED, *server.options.large_tenants)
+        for key in keys:
             client.create_shard_key(server.collection, key)
     except BaseException:
         client.delete_collection(server.collection)

@@ -71,11 +71,13 @@ def working(memory: str, journal: str, *, concurrency: int = 2, labeler: Labeler
     thread = threading.Thread(target=lambda: asyncio.run(work()))
     thread.start()
     worker, loop = made.result(timeout=30)
-    yield
-    loop.call_soon_threadsafe(worker.stop)
-    thread.join(timeout=60)
-    assert not thread.is_alive()
-    parts.close()
+    try:
+        yield
+    finally:
+        loop.call_soon_threadsafe(worker.stop)
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+        parts.close()
 
 
 @pytest.fixture
