@@ -21,6 +21,7 @@ def test_the_page_loads_nothing_but_the_files_beside_it(refusing):
     assert page.headers["Content-Type"].startswith("text/html")
     named = re.findall(r'(?:src|href)="(page/[^"]+)"', page.body.decode())
     assert {name.rpartition(".")[2] for name in named} == {"js", "css", "svg"}
+    assert {f"page/{script.name}" for script in SCRIPTS} <= set(named), "each script is asked for at once"
     for path in ("/", *(f"/{name}" for name in named)):
         answer = refusing.get(path)
         assert answer.status == 200, path
