@@ -320,13 +320,13 @@ class TrajectoryStates:
         """The label space of a trajectory in which retired steps count too; see `inventory`."""
         key = (tenant, trajectory)
         with self._lock:
-            live, saved = key in self._states, self._saved.get(key)
+            live, known = key in self._states, self._saved.get(key)
         if not live:
             labeled = self._journal.labeled(tenant, trajectory)
             if not labeled:
                 return LabelInventory()
-            if saved is not None and saved.steps == labeled:
-                return saved
+            if known is not None and known.steps == labeled:
+                return known
             checkpoint = self._journal.checkpoint(tenant, trajectory)
             if checkpoint and checkpoint.position == labeled:
                 with self._lock:
