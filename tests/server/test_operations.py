@@ -64,6 +64,7 @@ def test_a_label_is_renamed_in_all_steps_that_carry_it_and_they_say_what_they_ha
     for each in done.steps:
         memory.lifecycle.correct(each.step, trajectory="trip", labels=each.labels)
     assert {scope.name: scope.steps for scope in memory.inventory("trip").scopes} == scopes
+    assert [each.step for each in asked(memory, "rename", **given, first=1, last=1, dry_run=True).steps] == ["1"]
     assert asked(memory, "rename", trajectory="trip", name="never heard", to="x").steps == ()
 
 

@@ -232,6 +232,34 @@ def test_a_wrong_label_is_mended_and_taken_back(written, looking):
     assert memory.get("t", "0").labels.intent.scope == before
 
 
+def test_the_scope_of_a_stretch_is_mended_at_once_and_taken_back(written, looking):
+    memory = written.served.tenants.memory("default")
+    memory.add_many(sample("trip").trajectory.steps, trajectory="trip")
+    inventory = memory.inventory("trip")
+    scope = max(inventory.scopes, key=lambda each: each.spans[0][1] - each.spans[0][0])
+    first, last = scope.spans[0]
+    before = {entry.id: entry.labels.intent.scope for entry in memory.steps("trip")}
+    ids = [entry.id for entry in memory.steps("trip", start=first + 1, stop=last + 1)]
+    looked = looking(written)
+    page = looked.open(f"#/timeline?trajectory=trip&in=trip&step={ids[0]}")
+    page.click("text=Correct…")
+    page.fill("label:text('What it was for (scope)') + input", "by the sea")
+    page.select_option(
+        "label:text('The scope is corrected of') + select", label=f"from here on: steps {first + 1}–{last}"
+    )
+    assert looked.violations() == []
+    page.click("text=Save")
+    page.wait_for_selector(f".toast >> text={len(ids)} steps corrected.")
+    now = {entry.id: entry.labels.intent.scope for entry in memory.steps("trip")}
+    assert now == before | dict.fromkeys(ids, "by the sea")
+    page.click(".toast >> text=Undo")
+    for _ in range(100):
+        if {entry.id: entry.labels.intent.scope for entry in memory.steps("trip")} == before:
+            break
+        page.wait_for_timeout(100)
+    assert {entry.id: entry.labels.intent.scope for entry in memory.steps("trip")} == before
+
+
 def test_a_step_is_erased_after_a_dry_run_and_the_proof_is_shown(written, looking):
     written.add("The harbor inn costs $98.", "It has eleven rooms.")
     looked = looking(written)

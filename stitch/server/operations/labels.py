@@ -91,13 +91,15 @@ def rename(
     to: Annotated[str, Field(min_length=1)],
     kind: Literal["scope", "event_type", "entity_type"] = "scope",
     merged: bool = False,
+    first: Annotated[int, Field(ge=0)] = 0,
+    last: Annotated[int, Field(ge=0)] | None = None,
     dry_run: bool = False,
     by: Name = PERSON,
 ) -> Renamed:
     """Correct all steps of a trajectory that carry a label to another one, which merges the two if it is there.
 
-    With `merged` only those are meant that were labeled with this very name, though it reads as another since: given a
-    name of their own, they are apart again.
+    With `first` and `last` only steps between these positions are meant, both included. With `merged` only those that
+    were labeled with this very name, though it reads as another since: given a name of their own, they are apart again.
     """
     known_trajectory(memory, trajectory)
     field, of = _FIELDS[kind], LabelKind(kind)
@@ -108,7 +110,7 @@ def rename(
         return entry.labels.intent.of(of) if entry.labels and entry.retired_at is None else ()
 
     changed = []
-    for entry in memory.steps(trajectory):
+    for entry in memory.steps(trajectory, start=first, stop=None if last is None else last + 1):
         had = given(entry)
         has = tuple(dict.fromkeys(to if names.canonical(of, value) == meant else value for value in had))
         if has != had:

@@ -1,6 +1,6 @@
 // The frame of the page: which view is shown, for which address. All of a view's state stands in the address.
 
-import { all, ask, follow, useKey } from "./api.js";
+import { ask, follow, useKey } from "./api.js";
 import { failed, fill, h, say, shortened } from "./dom.js";
 import { askView } from "./ask.js";
 import { healthView } from "./health.js";
@@ -217,21 +217,7 @@ class App {
     }, 5000);
   }
 
-  // Under which names merged scopes are read.
-  async readings() {
-    this.merged ||= all("labels", "merges").then(
-      (merges) => new Map(merges.filter((each) => each.kind === "scope").map((each) => [each.alias, each.into])),
-      () => new Map(),
-    );
-    const into = await this.merged;
-    return (name) => {
-      while (into.has(name)) name = into.get(name);
-      return name;
-    };
-  }
-
   changed(name, event) {
-    this.merged = null;
     this.pending = [...(this.pending || []), { name, ...event }];
     this.gathering ||= setTimeout(async () => {
       const events = this.pending;

@@ -150,10 +150,6 @@ export function askView(app) {
     try {
       results = await Promise.all(sides.map((side) => tell("search", requestOf(params, side), signal)));
       draw(params, sides);
-      const read = await app.readings(),
-        own = results;
-      for (const hit of own.flatMap((each) => each.hits)) if (hit.scope) hit.scope = read(hit.scope);
-      if (own === results && !signal.aborted) draw(params, sides);
       say(`${counted(results[0].hits.length, "hit")}, ${results[0].context_tokens} tokens`);
     } catch (error) {
       if (error.name !== "AbortError")
@@ -198,7 +194,7 @@ export function askView(app) {
               `ordered by ${found.decided_by} · ${found.milliseconds.toFixed(0)} ms`,
               found.relevance === null
                 ? ""
-                : ` · ${Math.round(found.relevance * 100)} % sure that anything bears on it`,
+                : ` · ${Math.round(found.relevance * 100)} % sure that something here bears on it`,
             ),
           ),
           found.hits.length

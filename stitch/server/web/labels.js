@@ -15,7 +15,7 @@ import {
   tableBox,
   toast,
 } from "./dom.js";
-import { chip } from "./shared.js";
+import { chip, giveBack } from "./shared.js";
 import { proofOf } from "./step.js";
 
 const PARTS = ["scopes", "event_types", "entity_types", "merges"];
@@ -269,7 +269,7 @@ export function labelsView(app) {
       const done = await tell("rename", given);
       toast(`${told}: ${counted(done.steps.length, "step")}.`, async () => {
         try {
-          for (const { step, labels } of done.steps) await tell("correct", { step, trajectory: done.trajectory, labels });
+          await giveBack(done);
           toast("Taken back.");
         } catch (error) {
           toast(error.message);

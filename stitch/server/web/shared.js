@@ -1,5 +1,6 @@
 // What several views draw alike: labels, steps, acts.
 
+import { tell } from "./api.js";
 import { h, moment } from "./dom.js";
 import { drawMark, kindOfActs } from "./lanes.js";
 
@@ -50,6 +51,11 @@ export function actMark(kind, size = 16) {
 
 export function actsMark(step) {
   return actMark(kindOfActs(step.event_types || []));
+}
+
+// Undo a renaming: its steps get the labels that they had.
+export async function giveBack({ trajectory, steps }) {
+  for (const { step, labels } of steps) await tell("correct", { step, trajectory, labels });
 }
 
 export function timeOf(step) {

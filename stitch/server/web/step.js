@@ -1,8 +1,8 @@
 // One step: what was said, how it was labeled and by whom, what it was before; and what to put right.
 
 import { ask, tell } from "./api.js";
-import { button, confirmed, counted, failed, field, fill, h, moment, notice, say, shortened, toast } from "./dom.js";
-import { chip } from "./shared.js";
+import { button, choice, confirmed, counted, failed, field, fill, h, moment, notice, say, shortened, toast } from "./dom.js";
+import { chip, giveBack } from "./shared.js";
 
 export function stepPanel(app) {
   const body = h("div", { class: "panel-body" });
@@ -254,6 +254,13 @@ export function stepPanel(app) {
           values.map((value) => h("option", { value })),
         );
       const scope = h("input", { value: canonical || "", list: "known-scopes" });
+      const stretch = stretchOf(known.scopes.find((each) => each.name === canonical)?.spans || [], row.position);
+      let also = null; // the steps around that get the scope, too
+      const reach = stretch.length
+        ? choice([["", "this step"], ...stretch.map(([first, last, text]) => [`${first} ${last}`, text])], "", (value) => {
+            also = value ? value.split(" ").map(Number) : null;
+          })
+        : null;
       const acts = h("input", { value: (read?.event_types || []).join(", ") });
       const details = h("input", { value: (read?.entity_types || []).join(", ") });
       const text = h("textarea", { rows: "4" });
@@ -282,7 +289,8 @@ export function stepPanel(app) {
           return;
         }
         try {
-          await change(row, given, "The step is corrected.", undoing(row, given));
+          if (also && given.labels?.scope) await changeStretch(row, canonical, given, also);
+          else await change(row, given, "The step is corrected.", undoing(row, given));
           again();
         } catch (error) {
           box.querySelector(".notice")?.remove();
@@ -300,6 +308,7 @@ export function stepPanel(app) {
             known.scopes.map((each) => each.name),
           ),
           field("What it was for (scope)", scope),
+          reach ? field("The scope is corrected of", reach) : null,
           field(
             "What was done",
             acts,
@@ -322,6 +331,27 @@ export function stepPanel(app) {
       scope.focus();
     }
     return box;
+  }
+
+  // Correct the scope of a stretch of steps, and what else is given of this one.
+  async function changeStretch(row, canonical, given, [first, last]) {
+    const back = undoing(row, given);
+    const { scope, ...labels } = given.labels;
+    const done = await tell("rename", { trajectory: row.trajectory, name: canonical, to: scope, first, last });
+    const rest = { ...given, labels: Object.keys(labels).length ? labels : undefined };
+    const own = { step: row.step.id, trajectory: row.trajectory };
+    if (rest.labels || rest.text !== undefined) await tell("correct", { ...own, ...rest });
+    const told = `${counted(done.steps.length, "step")} corrected.`;
+    say(told);
+    toast(told, async () => {
+      try {
+        await giveBack(done);
+        await tell("correct", { ...own, ...back });
+        say("Taken back.");
+      } catch (error) {
+        toast(error.message);
+      }
+    });
   }
 
   // What puts a step back to how it is now.
@@ -526,4 +556,18 @@ export function proofOf(told) {
       : null,
     proof?.not_searched?.length ? h("p", {}, `Not searched: ${proof.not_searched.join("; ")}`) : null,
   );
+}
+
+// The parts of the stretch of a scope around a place: first and last position, and how they are told.
+function stretchOf(spans, place) {
+  const [first, last] = spans.find(([from, to]) => from <= place && place <= to) || [place, place];
+  const parts = [
+    [first, last, "all of this stretch"],
+    [place, last, "from here on"],
+    [first, place, "up to here"],
+  ];
+  const seen = new Set([`${place} ${place}`]);
+  return parts
+    .filter(([from, to]) => !seen.has(`${from} ${to}`) && seen.add(`${from} ${to}`))
+    .map(([from, to, text]) => [from, to, `${text}: steps ${from}–${to}`]);
 }
