@@ -1,6 +1,4 @@
-"""Models as they answer: a `dspy.BaseLM` behind one call, the form of a request that it takes, bodies as servers send
-them, and in words why a reply is of no use.
-"""
+"""Facts about servers: a model of DSPy as what answers, forms of requests, odd bodies, and reasons in words."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from stitch.errors import ModelError, ModelUnavailableError, ReplyError, StitchError
+from stitch.errors import ModelError, ModelUnavailableError, ReplyError
 from stitch.lm.replies import reply_of
 from stitch.text.secrets import redact_text
 
@@ -40,7 +38,7 @@ _MOST_SAID, _MOST_TOLD = 2_000, 200
 
 
 class Completion(Protocol):
-    """Answers one request once, or raises an error of `dspy.lm15`, as an engine of DSPy does."""
+    """Answers one request once, or raises an error, best of `dspy.lm15`, as an engine of DSPy does."""
 
     def complete(self, request: lm15.Request) -> lm15.Response: ...  # noqa: D102
 
@@ -135,26 +133,13 @@ class Endpoint:
         while True:
             form = self._form
             try:
-                return self._tried(_in_form(request, _FORMS[form]))
+                answered: lm15.Response = self._engine.complete(_in_form(request, _FORMS[form]))
             except lm15.LM15Error as error:
                 if request.config.response_format is None or form == len(_FORMS) - 1 or not _refuses_form(error):
                     raise
                 self._form = max(self._form, form + 1)
-
-    def _tried(self, request: lm15.Request) -> lm15.Response:
-        import dspy
-        from dspy import lm15
-
-        try:
-            answered: lm15.Response = self._engine.complete(request)
-        except (lm15.LM15Error, StitchError):
-            raise
-        except dspy.ContextWindowExceededError as error:
-            raise lm15.ContextLengthError(str(error)) from error
-        except Exception as error:  # code of others, which may raise anything
-            kind = lm15.ServerError if dspy.is_retryable_lm_error(error) else lm15.ProviderError
-            raise kind(str(error)) from error
-        return answered
+            else:
+                return answered
 
     def close(self) -> None:
         """Let go of connections; those of the given model stay."""
@@ -283,22 +268,32 @@ def trouble_of(response: lm15.Response, text: str) -> str:
     return "is empty" if (response.provider_data or {"choices": True}).get("choices", True) else "has no choices"
 
 
-def as_model_error(error: lm15.LM15Error, *, name: str) -> ModelError:
-    """An error of DSPy's client as one of ours, in the words of the server."""
+def can_be_tried_again(error: Exception) -> bool:
+    """Whether the same request may be answered a little later."""
+    import dspy
     from dspy import lm15
 
-    reason, hint = first_line(error), "see that its server runs and knows the model; --base-url names another server"
-    does = "does not answer"
+    return isinstance(error, lm15.RETRYABLE_ERRORS) or dspy.is_retryable_lm_error(error)
+
+
+def as_model_error(error: Exception, *, name: str) -> ModelError:
+    """An error of DSPy, or of an engine or a model of somebody's own, as one of ours, in the words of the server."""
+    import dspy
+    from dspy import lm15
+
+    reason, does = first_line(error), "does not answer"
+    hint = "see that its server runs and knows the model; --base-url names another server"
+    of_request = isinstance(error, lm15.InvalidRequestError)
     if isinstance(error, lm15.UnknownModelError):
         return ModelUnavailableError(
             f"no provider is known for model {name!r}",
             hint="name it as openai/NAME, anthropic/NAME, ollama_chat/NAME, or give its server with --base-url",
         )
-    if isinstance(error, lm15.InvalidRequestError):
-        if isinstance(error, lm15.ContextLengthError) or _TOO_LONG.search(reason):
-            return ReplyError(f"the prompt is too long for model {name!r}: {reason}")
-        if error.provider_code == "content_filter":
-            return ReplyError(f"a content filter keeps the prompt from model {name!r}: {reason}")
+    too_long = isinstance(error, (lm15.ContextLengthError, dspy.ContextWindowExceededError))
+    if too_long or (of_request and _TOO_LONG.search(reason)):
+        return ReplyError(f"the prompt is too long for model {name!r}: {reason}")
+    if of_request and getattr(error, "provider_code", "") == "content_filter":
+        return ReplyError(f"a content filter keeps the prompt from model {name!r}: {reason}")
     if isinstance(error, (lm15.AuthError, lm15.NotConfiguredError)):
         does, hint = "refuses", "set STITCH_MODEL_KEY"
     return ModelUnavailableError(f"model {name!r} {does}: {reason}", hint=hint)

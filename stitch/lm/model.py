@@ -18,9 +18,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from stitch.errors import (
-    BudgetSpentError,
     CutReplyError,
-    ModelError,
     ModelUnavailableError,
     ReplyError,
     SettingsError,
@@ -31,6 +29,7 @@ from stitch.lm.endpoints import (
     Completion,
     Endpoint,
     as_model_error,
+    can_be_tried_again,
     first_line,
     is_on_this_machine,
     lm_of,
@@ -66,7 +65,6 @@ class LanguageModel:
         offline: Refuse to leave this machine.
         ledger: Where calls are counted.
         completion: Answers in the place of the provider of a name.
-        pause: Waits between two tries; an interruption ends the default one.
         sampling: Fills in what the settings of a request leave to the provider.
     """
 
@@ -82,7 +80,6 @@ class LanguageModel:
         offline: bool = False,
         ledger: Ledger | None = None,
         completion: Completion | None = None,
-        pause: Callable[[float], None] | None = None,
         sampling: Callable[[lm15.Config], lm15.Config] | None = None,
     ) -> None:
         named = isinstance(model, str)
@@ -102,11 +99,10 @@ class LanguageModel:
         self._cache = cache
         self._endpoint: Endpoint | None = None
         self._calls = Calls(self.name, most=self.limits.concurrency)
-        self._pause = pause or self._calls.pause
         self._lock = threading.Lock()
         self._held = False
         """Whether no call is made after one that ended in a failure."""
-        self._failure: ModelError | None = None
+        self._failure: StitchError | None = None
         self._replies: ReplyKeeper | None = None
         self._asked: Counter[bytes] = Counter()
         """How often the same request was made, where its replies are kept."""
@@ -257,8 +253,6 @@ class LanguageModel:
 
     def _asked_for(self, request: lm15.Request, prompt_tokens: int) -> lm15.Response:
         """The reply to a request, after as many tries as it may take; a failure that is not its own is kept in mind."""
-        from dspy import lm15
-
         tries = 0
         while True:
             try:
@@ -267,14 +261,14 @@ class LanguageModel:
                     self._endpoint = self._endpoint or Endpoint(self._lm, timeout_s=self.limits.timeout_s)
                 asked = partial(self._endpoint.complete, request)
                 return self._calls.run(asked, position=current_purpose.get().position)
-            except lm15.LM15Error as error:
-                if isinstance(error, lm15.RETRYABLE_ERRORS) and tries < self.limits.retries:
-                    self._pause(min(error.retry_after or 2.0**tries, _LONGEST_WAIT_S))
-                    tries += 1
-                    continue
-                failure, cause = as_model_error(error, name=self.name), error
-            except BudgetSpentError as error:
-                failure, cause = error, error.__cause__
-            if not isinstance(failure, ReplyError):
-                self._failure = failure
-            raise failure from cause
+            except StitchError as error:
+                self._failure = error
+                raise
+            except Exception as error:  # of DSPy, or code of others, which may raise anything
+                if tries == self.limits.retries or not can_be_tried_again(error):
+                    failure = as_model_error(error, name=self.name)
+                    if not isinstance(failure, ReplyError):
+                        self._failure = failure
+                    raise failure from error
+                self._calls.pause(min(getattr(error, "retry_after", None) or 2.0**tries, _LONGEST_WAIT_S))
+                tries += 1

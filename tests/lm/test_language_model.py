@@ -98,10 +98,13 @@ def test_the_address_in_the_environment_is_asked_with_the_key_that_stands_beside
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_what_is_transient_is_tried_again_after_the_pause_that_was_asked_for(status: int) -> None:
+def test_what_is_transient_is_tried_again_after_the_pause_that_was_asked_for(
+    status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pauses: list[float] = []
+    monkeypatch.setattr(Calls, "pause", lambda self, seconds: pauses.append(seconds))
     with LoopbackProvider(answer, faults=[failure(status, retry_after_s=7), failure(status)]) as provider:
-        model = LanguageModel("m", base_url=provider.base_url, pause=pauses.append)
+        model = LanguageModel("m", base_url=provider.base_url)
         assert ask(model).answer == "WHY"
         model.close()
     assert pauses == [7.0, 2.0]
@@ -109,10 +112,13 @@ def test_what_is_transient_is_tried_again_after_the_pause_that_was_asked_for(sta
 
 
 @pytest.mark.parametrize(("fault", "calls"), [(failure(500), 3), (Silence(), 3), (failure(401), 1)])
-def test_a_provider_that_stays_down_is_unavailable_after_all_retries(fault: Reply | Silence, calls: int) -> None:
+def test_a_provider_that_stays_down_is_unavailable_after_all_retries(
+    fault: Reply | Silence, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Calls, "pause", lambda self, seconds: None)
     limits = Limits(retries=2, timeout_s=0.2)
     with LoopbackProvider(answer, faults=[fault] * 9) as provider:
-        model = LanguageModel("m", base_url=provider.base_url, limits=limits, pause=lambda s: None)
+        model = LanguageModel("m", base_url=provider.base_url, limits=limits)
         with pytest.raises(ModelUnavailableError) as caught:
             ask(model)
         model.close()
