@@ -113,7 +113,7 @@ def read_reply(line: bytes) -> BatchReply:
 
 
 def _neutral_body(said: dict[str, Any]) -> dict[str, Any]:
-    """What a server would have answered."""
+    """A neutral reply as the body that a server would have sent."""
     reply, usage = said.get("reply"), said.get("usage")
     if not isinstance(reply, (dict, str)):
         raise ReplyError("it is a request: its reply is missing" if "messages" in said else "it has no 'reply'")
@@ -125,7 +125,7 @@ def _neutral_body(said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _openai_body(said: dict[str, Any]) -> Any:
-    """What a server has answered."""
+    """The body that a server has sent; of a failure the error, in its words."""
     response, failed = said.get("response"), said.get("error")
     if not isinstance(response, dict):
         if not failed:

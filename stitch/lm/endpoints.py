@@ -84,7 +84,7 @@ def configured_lm() -> Any:
 
 
 def cache_folder() -> str:
-    """Where DSPy's response cache is on this machine."""
+    """The folder of DSPy's response cache on this machine."""
     from dspy import clients
 
     return str(clients.DISK_CACHE_DIR)
@@ -101,12 +101,7 @@ class Endpoint:
     """
 
     def __init__(self, lm: Any, *, timeout_s: float) -> None:
-        self._lm, self._further, self._http = lm, dict[str, Any](), None
-        self._form = 0
-        if not _is_plain(lm):
-            self._engine: Any = _Legacy(lm)
-            self._form = 0 if "response_format" in lm.supported_params else len(_FORMS) - 1
-            return
+        import dspy
         from dspy.clients.backend_selection import CLIENT_KEYS
         from dspy.clients.engines.lm15_engine import LM15Engine
         from dspy.clients.execution import _select_engine, prepare
@@ -114,12 +109,20 @@ class Endpoint:
         settings = {name: value for name, value in lm.kwargs.items() if value is not None}
         own = settings.keys() - OF_REQUESTS - CLIENT_KEYS - _LEFT_OUT
         self._further = {**settings.get("extra_body", {}), **{name: settings[name] for name in own}}
-        if not isinstance(lm.engine, str):
-            self._engine = lm.engine
+        self._lm, self._http, asked = lm, None, prepare(lm, "?", None, {})
+        called = type(lm).__call__ not in (dspy.BaseLM.__call__, dspy.LM.__call__)
+        of_others = called or not asked.managed
+        self._form = len(_FORMS) - 1 if of_others and "response_format" not in lm.supported_params else 0
+        if called:
+            self._engine: Any = _Called(lm)
             return
-        bare = lm.copy(**dict.fromkeys(lm.kwargs.keys() - CLIENT_KEYS), timeout=settings.get("timeout", timeout_s))
-        self._engine = _select_engine(bare, prepare(bare, "?", None, {}), False)[0]
-        if isinstance(self._engine, LM15Engine):
+        by_dspy = isinstance(getattr(lm, "engine", None), str)
+        if asked.managed:
+            waits = {"timeout": settings.get("timeout", timeout_s)} if by_dspy else {}
+            lm = lm.copy(**dict.fromkeys(lm.kwargs.keys() - CLIENT_KEYS), **waits)
+            asked = prepare(lm, "?", None, {})
+        self._engine = _select_engine(lm, asked, False)[0]
+        if by_dspy and isinstance(self._engine, LM15Engine):
             config = self._engine.config
             self._http = _http(**config.transport_kwargs())
             self._engine = LM15Engine(replace(config, timeouts=None, transport=self._http), model_type=lm.model_type)
@@ -147,33 +150,17 @@ class Endpoint:
             self._http.close()
 
 
-def _is_plain(lm: Any) -> bool:
-    """Whether DSPy's own client answers for a model, and not a `forward` or a `__call__` of its own."""
-    import dspy
-
-    kind = type(lm)
-    return isinstance(lm, dspy.LM) and (kind.__call__, kind.forward) == (dspy.LM.__call__, dspy.LM.forward)
-
-
-class _Legacy:
-    """A model with a `forward` or a `__call__` of its own, called as DSPy's adapters call it."""
+class _Called:
+    """A model with a `__call__` of its own, called as DSPy's adapters call it."""
 
     def __init__(self, lm: Any) -> None:
-        import dspy
-
-        self._call = lm.forward if type(lm).__call__ in (dspy.BaseLM.__call__, dspy.LM.__call__) else lm
+        self._lm = lm
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """As `Completion.complete`."""
-        from dspy import lm15
         from dspy.clients.lm15_boundary import request_kwargs
 
-        said = self._call(**request_kwargs(request, "chat"))
-        raw = json.loads(json.dumps(said, default=lambda value: getattr(value, "__dict__", str(value))))
-        choices = raw.get("choices") or [] if isinstance(raw, dict) else raw or []
-        if any("message" in choice for choice in choices):
-            return lm15.response_from_openai_chat(raw, model=request.model)
-        first = next(iter(choices), "")
+        first = next(iter(self._lm(**request_kwargs(request, "chat"))), "")
         text = (first.get("text") or first.get("reasoning_content")) if isinstance(first, dict) else first
         return reply_of(text or "", model=request.model)
 
@@ -300,7 +287,7 @@ def as_model_error(error: Exception, *, name: str) -> ModelError:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line: a server's own words without secrets, and its status."""
+    """An error in one line: a server's own words without secrets, and its status."""
     said = getattr(error, "message", "") or str(error)
     told = server_words(next(iter(said.strip().splitlines()), type(error).__name__))
     status = getattr(error, "status", None)

@@ -92,7 +92,7 @@ class Totals(BaseModel):
 
 
 class Ledger:
-    """What was spent since it was opened; with a file, every call is a line of it. Safe for threads.
+    """Spending since it was opened; with a file, every call is a line of it. Safe for threads.
 
     Args:
         file: JSON lines, appended to; made with the first call.
@@ -106,7 +106,7 @@ class Ledger:
         self._tenants: dict[str, Ledger] = {}
 
     def of(self, tenant: str) -> Ledger:
-        """What is spent for one tenant from the first time on that this is asked; it is counted here as well."""
+        """The spending for one tenant from the first time on that this is asked; it is counted here as well."""
         with self._lock:
             return self._tenants.setdefault(tenant, Ledger())
 

@@ -1,4 +1,4 @@
-"""How a model may be asked: limits and budgets, and whose turn it is; how calls are given up."""
+"""Limits and budgets of a model, turns of those who ask it, and the giving up of calls."""
 
 from __future__ import annotations
 

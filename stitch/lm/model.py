@@ -155,14 +155,14 @@ class LanguageModel:
             used: Whether anything of it could be used.
             rejected: How many of its references were left out, by reason.
         """
-        noted = self.charge(purpose._replace(steps=steps), prompt_tokens=0, reply_tokens=0, used=used)
-        self.ledger.charge(noted.model_copy(update={"calls": 0, "cost_usd": 0.0, "rejected": dict(rejected or {})}))
+        spent = {"calls": 0, "prompt_tokens": 0, "reply_tokens": 0, "cost_usd": 0.0}
+        noted = self._charged(purpose._replace(steps=steps), used=used, rejected=dict(rejected or {}), **spent)
+        self.ledger.charge(noted)
 
-    def charge(self, purpose: Purpose, *, prompt_tokens: int, reply_tokens: int, used: bool) -> Charge:
-        """A call as the ledger keeps it, for whom calls are made now."""
-        cost = self.price.of(prompt_tokens, reply_tokens) if self.price else None
-        return Charge(model=self.name, **purpose._asdict(), tenant=charged_tenant.get(), key=charged_key.get(),
-                      prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, cost_usd=cost, used=used)  # fmt: skip
+    def _charged(self, purpose: Purpose, **told: Any) -> Charge:
+        """A line of the ledger, for whom calls are made now."""
+        whose = {"tenant": charged_tenant.get(), "key": charged_key.get()}
+        return Charge(model=self.name, **purpose._asdict(), **whose, **told)
 
     @contextmanager
     def held(self, purpose: Purpose) -> Iterator[Any]:
@@ -206,7 +206,7 @@ class LanguageModel:
 
     @cached_property
     def _binding(self) -> dict[str, Any]:
-        """What DSPy is to use: a model with the settings and callbacks of ours that asks here, and keeps nothing."""
+        """Settings of DSPy: a model with settings and callbacks of the given one that asks here; nothing is kept."""
         import dspy
 
         from stitch.lm.adapter import ReplyAdapter
@@ -246,7 +246,9 @@ class LanguageModel:
         trouble = trouble_of(response, text)
         asked = prompt_tokens if usage.input_tokens is None else usage.input_tokens
         replied = len(text) // CHARS_PER_TOKEN if usage.output_tokens is None else usage.output_tokens
-        book(self.charge(current_purpose.get(), prompt_tokens=asked, reply_tokens=replied, used=not trouble))
+        cost = self.price.of(asked, replied) if self.price else None
+        told = {"prompt_tokens": asked, "reply_tokens": replied, "cost_usd": cost, "used": not trouble}
+        book(self._charged(current_purpose.get(), **told))
         if trouble:
             raise CutReplyError(f"the reply of {self.name!r} {trouble}", said=text)
         return replace(response, message=lm15.Message.assistant([lm15.TextPart(text)]))

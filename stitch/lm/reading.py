@@ -11,8 +11,8 @@ from pydantic import BaseModel, ValidationError
 
 Item = TypeVar("Item", bound=BaseModel)
 
-_ENDS_OF_THOUGHT = ("</think>", "</thinking>", "</reasoning>")
-"""Some servers take away the mark that begins thoughts and leave this one."""
+_THOUGHTS = re.compile(r".*</(?:think|thinking|reasoning)>", re.IGNORECASE | re.DOTALL)
+"""Some servers take away the mark that begins thoughts and leave the one that ends them."""
 _OPENS = re.compile(r"[{\[]")
 _BEGINS = re.compile(r"""\{\s*["'“„]?\w[\w ]{0,60}["'”“]?\s*:|\[\s*\{""")
 """The beginning of JSON as models write it by hand, and not a brace in a sentence."""
@@ -87,6 +87,5 @@ def said_in(text: str) -> str:
     """A reply without the thoughts that some models write down before it; what begins with JSON has none before it."""
     if text.lstrip()[:1] in ("{", "["):
         return text
-    folded = text.lower()
-    ends = [folded.rfind(mark) + len(mark) for mark in _ENDS_OF_THOUGHT if mark in folded]
-    return text[max(ends) :] if ends else text
+    thoughts = _THOUGHTS.match(text)
+    return text[thoughts.end() :] if thoughts else text

@@ -78,7 +78,7 @@ class KeptReplies:
 
 
 def digest_of(request: lm15.Request) -> bytes:
-    """What two requests share that ask the same model the same, at the same try."""
+    """A digest that two requests share which ask the same model the same, at the same try."""
     return hashlib.blake2b(f"{_tries.get()} {request!r}".encode(), digest_size=16).digest()
 
 
@@ -102,7 +102,7 @@ def _texts(parts: Iterable[object]) -> list[str]:
 
 
 def text_of(response: lm15.Response) -> str:
-    """What a reply says: its text, or else what it would call a tool with, or the JSON that stands among its thoughts.
+    """The words of a reply: its text, or else the arguments of a tool that it calls, or the JSON among its thoughts.
 
     An object that the client has read, as it does where a choice was asked for, is given as JSON.
     """
@@ -128,7 +128,7 @@ def reply_of(
 
 
 def encode_reply(response: lm15.Response) -> bytes:
-    """What of a reply is kept."""
+    """A reply as it is kept: its words, its end and its tokens."""
     usage = response.usage.input_tokens, response.usage.output_tokens
     told = {"text": text_of(response), "finish_reason": str(response.finish_reason), "usage": usage}
     return json.dumps(told).encode()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import dspy
@@ -101,13 +100,6 @@ CHOICE = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", 
 BODY = {"model": "m", "usage": {"prompt_tokens": 9, "completion_tokens": 5}, "choices": [CHOICE]}
 
 
-def spaces(value: Any) -> Any:
-    """As attributes, the way other clients give a reply."""
-    if isinstance(value, dict):
-        return SimpleNamespace(**{name: spaces(own) for name, own in value.items()})
-    return [spaces(own) for own in value] if isinstance(value, list) else value
-
-
 def without_usage(body: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name != "usage"}
 
@@ -135,7 +127,7 @@ class Modern(dspy.LM):  # type: ignore[misc]
     """A `dspy.LM` whose `forward` is its own."""
 
     def forward(self, prompt: Any = None, messages: Any = None, **kwargs: Any) -> Any:
-        return spaces(BODY)
+        return BODY
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -143,10 +135,8 @@ class Modern(dspy.LM):  # type: ignore[misc]
     ("lm", "tokens"),
     [
         (Legacy(BODY), 14),
-        (Legacy(spaces(BODY)), 14),
         (Legacy(attributes(BODY)), 14),
-        (Legacy(spaces(without_usage(BODY))), None),
-        (Legacy([SAID]), None),
+        (Legacy(attributes(without_usage(BODY))), None),
         (Called([SAID]), None),
         (Called([{"text": SAID, "logprobs": None}]), None),
         (Called([{"text": None, "reasoning_content": SAID}]), None),
@@ -169,7 +159,7 @@ def test_what_a_legacy_model_gives_is_taken_as_dspy_takes_it(lm: Any, tokens: in
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_legacy_reply_that_was_cut_or_is_empty_is_of_no_use() -> None:
     cut = {**BODY, "choices": [{"finish_reason": "length", "message": {"content": SAID}}]}
-    for gives, reason in ((spaces(cut), "was cut"), ({**BODY, "choices": []}, "is empty"), ([], "is empty")):
+    for gives, reason in ((attributes(cut), "was cut"), ({**BODY, "choices": []}, "has no choices")):
         with pytest.raises(ReplyError, match=reason):
             LanguageModel(Legacy(gives)).run(PREDICT, purpose=PURPOSE, question="q")
 
