@@ -127,10 +127,10 @@ def test_chances_are_judged_by_what_the_others_gave(two_of: Any) -> None:
     assert shipped["shipped"]["answered"]["near"] > 0
 
 
-def asked(*, own: bool, similarity: float, right: tuple[bool, ...]) -> relevance.SetQuestions:
+def asked(*, own: bool, similarity: float, right: tuple[bool, ...]) -> relevance.JudgedQuestion:
     hits = tuple(similarity - 0.1 * place for place in range(len(right)))
     evidence = Evidence(similarities=hits, covered=hits, near=similarity, absent=1 - similarity, words=4)
-    return relevance.SetQuestions(own, near_miss=False, evidence=evidence, right=right)
+    return relevance.JudgedQuestion(own, near_miss=False, evidence=evidence, right=right)
 
 
 def test_what_is_told_of_chances_follows_from_the_questions() -> None:
