@@ -365,7 +365,7 @@ class Memory(AskedMemory):
 
     def note_lag(self, topic: str, group: str, messages: Mapping[int, int]) -> None:
         """Let `status` say of how many messages, by partition, a consumer group is behind in a topic."""
-        self._ingestor.note_lag(self.tenant, topic=topic, group=group, messages=messages)
+        self._writer.note_lag(self.tenant, topic=topic, group=group, messages=messages)
 
     def retry(self) -> int:
         """Try again to label and store the steps that failed or wait; returns how many are stored now that were not.

@@ -46,6 +46,7 @@ with open_memory(sys.argv[1]) as memory:
         "unretire": lambda: life.unretire(one),
         "erase": lambda: life.erase(one), "expire": lambda: life.expire([]), "reindex": life.reindex,
         "import_lines": lambda: life.import_lines([]), "relabel": life.relabel,
+        "note_lag": lambda: memory.note_lag("a", "b", {0: 1}),
         "handover": lambda: life.handover(None), "repair": lambda: life.verify(repair=True),
     }
     said["refused"] = {}
@@ -104,7 +105,8 @@ def test_it_is_read_and_every_change_is_refused_in_one_line(unwritable: Path) ->
 
 def test_every_method_is_known_to_read_or_to_be_refused() -> None:
     refused = {"add_many", "add_each", "add", "delete", "retry", "stream", "finish", "correct", "add_messages",
-               "retire", "unretire", "erase", "expire", "reindex", "import_lines", "relabel", "handover"}  # fmt: skip
+               "retire", "unretire", "erase", "expire", "reindex", "import_lines", "relabel", "handover",
+               "note_lag"}  # fmt: skip
     there = {name for kind in (Memory, Lifecycle) for name, _ in inspect.getmembers(kind, inspect.isfunction)}
     asynchronous = {name for name in there if name.startswith("a") and name[1:] in there}
     assert {name for name in there if not name.startswith("_")} - asynchronous == READING | refused

@@ -21,6 +21,7 @@ from stitch.lifecycle.repair import Repaired
 from stitch.lifecycle.selection import Selector
 from stitch.lifecycle.traces import Proof
 from stitch.lifecycle.transfer import Imported
+from stitch.lm.batch import BatchRequest
 from stitch.memory import Memory
 from stitch.server.operations.answers import Answer, Limit, Page, find_step, gathered, known_trajectory, page
 from stitch.server.operations.operation import operation
@@ -345,8 +346,20 @@ class LabelWindow(Answer):
 @operation("POST", "/v1/label/windows", "admin", takes=handover)
 def label_windows(memory: Memory, **labeler: Any) -> Iterator[LabelWindow]:
     """Hand out the next window of each trajectory, to be labeled elsewhere; see `Lifecycle.handover`."""
-    windows = handover(memory, **labeler).windows()
-    return (LabelWindow(**each._asdict(), reply_schema=each.schema) for each in windows)
+    return map(_label_window, handover(memory, **labeler).windows())
+
+
+def _label_window(request: BatchRequest) -> LabelWindow:
+    said = {message["role"]: message["content"] for message in request.body["messages"]}
+    return LabelWindow(
+        id=request.id,
+        model=request.model,
+        trajectory=request.trajectory,
+        steps=request.steps,
+        system=said["system"],
+        user=said["user"],
+        reply_schema=request.body["response_format"]["json_schema"]["schema"],
+    )
 
 
 class ReplyLine(BaseModel, frozen=True, extra="forbid"):
