@@ -9,7 +9,7 @@ export function healthView(app) {
   const receipts = receiptsOf(app);
   const body = h("div", { class: "stack" });
   const verified = h("div", { "aria-live": "polite" });
-  const element = h("div", { class: "view" }, h("h1", {}, "Health"), body);
+  const element = h("div", { class: "view" }, h("h1", {}, "Health"), body, receipts.element);
 
   async function load() {
     running?.abort();
@@ -36,7 +36,6 @@ export function healthView(app) {
           asked(recalls.recalls),
           about(status),
         ),
-        receipts.element,
       );
     } catch (error) {
       if (error.name !== "AbortError") fill(body, failed(error, load));

@@ -7,7 +7,8 @@ const LISTED = 50;
 const STATES = ["", "accepted", "labeled", "stored", "failed", "retired"];
 
 export function receiptsOf(app) {
-  let listed = null;
+  let shown = null,
+    asked = 0;
   const body = h("div", {});
   const states = choice(
     STATES.map((each) => [each, each || "any"]),
@@ -35,12 +36,16 @@ export function receiptsOf(app) {
   }
 
   // All receipts, or those in a state: the first page follows what happens, further ones are asked for.
-  async function list() {
-    const own = { grown: false };
-    listed = own;
+  async function list(instead = null) {
+    const turn = (asked += 1);
     const found = await read([states.value]).catch((error) => error);
-    if (listed !== own) return;
-    if (found instanceof Error) fill(body, failed(found, list));
+    if (turn !== asked || instead?.grown) return;
+    const own = (shown = { grown: false });
+    if (found instanceof Error)
+      fill(
+        body,
+        failed(found, () => list()),
+      );
     else if (found.receipts.length)
       fill(
         body,
@@ -99,7 +104,7 @@ export function receiptsOf(app) {
     table,
     // Show what there is, or follow what happens, unless somebody has gone on to further pages.
     refresh() {
-      if (!listed?.grown) list();
+      if (!shown?.grown) list(shown);
     },
   };
 }
