@@ -44,6 +44,12 @@ class BatchRequest(NamedTuple):
     trajectory: str = ""
     steps: tuple[str, ...] = ()
 
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON schema of the reply; empty if it has none."""
+        schema: Mapping[str, Any] = self.body.get("response_format", {}).get("json_schema", {}).get("schema", {})
+        return schema
+
 
 class BatchReply(NamedTuple):
     """A reply on its way in, as a `ReplyKeeper` has it; `id` is that of its request."""
@@ -76,10 +82,9 @@ def write_request(request: BatchRequest, *, form: BatchFormat = "neutral") -> by
     if form == "openai":
         body["model"] = request.model.removeprefix("openai/")
         return orjson.dumps({"custom_id": request.id, "method": "POST", "url": "/v1/chat/completions", "body": body})
-    asked = body.pop("response_format", None) or {}
+    body.pop("response_format", None)
     about = {"trajectory": request.trajectory, "steps": request.steps} if request.steps else {}
-    schema = asked.get("json_schema", {}).get("schema", {})
-    return orjson.dumps({"id": request.id, "model": request.model, **body, **about, "schema": schema})
+    return orjson.dumps({"id": request.id, "model": request.model, **body, **about, "schema": request.schema})
 
 
 def read_reply(line: bytes) -> BatchReply:

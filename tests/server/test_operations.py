@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from stitch.errors import InputError, ReadOnlyError, StoreLockedError
 from stitch.server.failures import Failure, as_error, failure_of
 from stitch.server.operations import steps
 from stitch.server.operations.operation import OPERATIONS
+from stitch.server.operations.upkeep import ReplyLine
 
 SAID = (
     "Let us plan day 1: find a hotel in Kyoto.",
@@ -48,6 +50,21 @@ def test_every_operation_says_what_it_takes_and_gives_under_a_path_of_its_own() 
 
 def test_no_request_can_name_a_tenant() -> None:
     assert not [each.name for each in OPERATIONS.values() if "tenant" in each.request.model_fields]
+
+
+def test_a_window_that_is_labeled_elsewhere_says_what_is_asked_and_takes_the_reply(memory: Memory) -> None:
+    labeler = {"model": "ann", "window_steps": 9}
+    home, trip = sorted(asked(memory, "label_windows", **labeler), key=lambda window: str(window.trajectory))
+    assert (trip.model, trip.trajectory, len(trip.steps)) == ("ann", "trip", len(SAID))
+    assert SAID[0] in trip.user
+    assert "`readings`" in trip.system
+    assert SAID[0] not in trip.system
+    assert trip.reply_schema["required"] == ["readings", "renames"]
+    readings = [{"n": 1, "scope": "garden", "events": ["ask"], "entities": []}]
+    line = ReplyLine(source="mine", line=1, text=json.dumps({"id": home.id, "reply": {"readings": readings}}))
+    taken = asked(memory, "label_replies", **labeler, replies=[line])
+    assert (taken.windows, taken.steps, taken.rejections) == (1, 1, ())
+    assert [scope.name for scope in memory.inventory("home").scopes] == ["garden"]
 
 
 def test_a_label_is_renamed_in_all_steps_that_carry_it_and_they_say_what_they_had(memory: Memory) -> None:

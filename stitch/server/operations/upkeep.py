@@ -350,16 +350,10 @@ def label_windows(memory: Memory, **labeler: Any) -> Iterator[LabelWindow]:
 
 
 def _label_window(request: BatchRequest) -> LabelWindow:
-    said = {message["role"]: message["content"] for message in request.body["messages"]}
-    return LabelWindow(
-        id=request.id,
-        model=request.model,
-        trajectory=request.trajectory,
-        steps=request.steps,
-        system=said["system"],
-        user=said["user"],
-        reply_schema=request.body["response_format"]["json_schema"]["schema"],
-    )
+    told = {"system": "", "user": ""}
+    for message in request.body["messages"]:  # an example is told like the question after it
+        told["system" if message["role"] == "system" else "user"] += message["content"]
+    return LabelWindow(**request._asdict(), **told, reply_schema=request.schema)
 
 
 class ReplyLine(BaseModel, frozen=True, extra="forbid"):
