@@ -13,30 +13,35 @@ ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "model": "assis
     "agent": "assistant", "gemini": "assistant", "environment": "tool", "aimessage": "assistant",
     "humanmessage": "user", "systemmessage": "system", "toolmessage": "tool", "functionmessage": "tool",
     "aimessagechunk": "assistant", "function": "tool", "observation": "tool", "function_call": "assistant",
-    "prompter": "user", "chatbot": "assistant", "toolresult": "tool",
+    "prompter": "user", "chatbot": "assistant", "toolresult": "tool", "customer": "user",
 }  # fmt: skip
 """What other programs call the roles."""
 
-_KNOWN_ROLES = frozenset({*ROLES, "user", "assistant", "system", "developer", "tool", "chatmessage"})
+KNOWN_ROLES = frozenset({*ROLES, "user", "assistant", "system", "developer", "tool", "chatmessage"})
 _SAYING = ("role", "from", "sender", "speaker", "author")
 _NAMING = ("user", "username", "participant", "agent", "actor", "sender_name", "speaker_name", "author_name",
-           "user_name", "speaker_label", "author_id", "sender_id", "user_id", "from_id", "speakerId")  # fmt: skip
+           "user_name", "speaker_label", "author_id", "sender_id", "user_id", "from_id", "speakerId",
+           "participantId")  # fmt: skip
 _AUTHORS = ("role", "author", "from", "sender", "user")
 _ROLE_FIELDS = (*_SAYING, "source", *_NAMING)
 _NEVER_NUMBERS = ("role", "source", "from")
 _ENVELOPES = ("message", "data", "kwargs", "info")
-_NAMES = ("role", "real_name", "label", "displayName", "display_name", "nickname", "name", "username", "user",
-          "application", "login", "id")  # fmt: skip
-_PEOPLE = frozenset({"users", "participants", "parties", "members", "speakers", "people", "profiles", "contacts",
-                     "user_profile"})  # fmt: skip
+_NAMES = ("role", "real_name", "full_name", "label", "displayName", "display_name", "nickname", "login", "name",
+          "username", "user", "application", "participantRole", "id")  # fmt: skip
+_PEOPLE = re.compile(r"(?i)(?:.*_)?(?:users|user_?profiles?|participants|parties|members|speakers|people|contacts)")
 """Under which names a record says of people, by their ids, what they are called."""
-_PERSON_IDS = ("speakerId", "user_id", "userId", "uuid", "id")
+_PERSON_IDS = ("speakerId", "participantId", "user_id", "userId", "uuid", "id")
+SHOWN = ("embeds", "forwardedMessage", "forwarded", "quoted", "cards", "attachments", "files", "stickers", "sticker",
+         "poll", "share", "photos", "videos", "audio_files", "gifs", "driveDocument", "driveImage", "driveVideo",
+         "inlineFile")  # fmt: skip
+"""What a message without words of its own shows."""
 TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", "utterance", "blocks", "items", "body",
-               "msg", "rawText", "transcript", "sentences")  # fmt: skip
-_TEXT_NAMES = frozenset(TEXT_FIELDS)
+               "msg", "mes", "rawText", "transcript", "sentences")  # fmt: skip
+_TEXT_NAMES = frozenset((*TEXT_FIELDS, *SHOWN))
 _ALIASES = {
     "timestamp": ("created_at", "createdAt", "create_time", "created", "start_time", "ts", "time", "datetime", "date",
-                  "createdDateTime", "created_date", "started_at", "startTime", "sent_at", "date_unixtime"),
+                  "createdDateTime", "created_date", "started_at", "startTime", "sent_at", "date_unixtime",
+                  "timestamp_ms", "date_sent", "send_date"),
     "parent": ("parent_id", "parentId", "parentUuid", "parent_uuid", "parent_message_id", "reply_to", "in_reply_to",
                "parentID", "reply_to_message_id", "replyToId", "thread_ts", "cause", "action_id"),
     "id": ("uuid", "message_id", "messageId", "step_id", "dia_id"),
@@ -84,14 +89,19 @@ def is_message(record: Any) -> bool:
         return False
     if kind_of(record) is not None and record.get("type") != "message":
         return True
-    if "role" in record or role_in(record) is not None:
-        return True
-    if isinstance(record.get("message_type"), str) or ("Role" in record and "Items" in record):
+    if _says_who(record):
         return True
     if isinstance(record.get("kwargs"), Mapping) and isinstance(record.get("id"), list):
         return "content" in record["kwargs"]
     inner = next((record[name] for name in _ENVELOPES if name in record), None)
     return isinstance(inner, Mapping) and (role_in(inner) is not None or role_in(record, typed=True) is not None)
+
+
+def _says_who(record: Mapping[str, Any]) -> bool:
+    """Whether a record itself says who speaks, in any of the ways in use."""
+    if "role" in record or (role_in(record) or _role_by_flag(record)) is not None:
+        return True
+    return isinstance(record.get("message_type"), str) or ("Role" in record and "Items" in record)
 
 
 def system_of(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -113,14 +123,23 @@ def is_system(message: Any) -> bool:
 def unwrapped(message: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a message without nulls; of one inside an envelope, with those of the envelope."""
     if "Role" in message:
-        message = _decapitalized(message)
+        message = decapitalized(message)
     if isinstance(kind := message.get("message_type"), str) and "type" not in message and "role" not in message:
         message = {**message, "type": kind.removesuffix("_message")}
     fields = _without_nulls(message)
+    if "role" not in fields and (by_flag := _role_by_flag(fields)) is not None:
+        return {**fields, "role": by_flag}
     if role_in(fields) is not None:
         return fields
     opened = (_opened(fields, name) for name in _ENVELOPES if isinstance(fields.get(name), Mapping))
     return next((whole for whole in opened if whole is not None), fields)
+
+
+def _role_by_flag(fields: Mapping[str, Any]) -> str | None:
+    """Who speaks where flags alone say it."""
+    if not isinstance(fields.get("is_user"), bool) or "mes" not in fields:
+        return None
+    return "user" if fields["is_user"] else "system" if fields.get("is_system") is True else "assistant"
 
 
 def _opened(fields: Mapping[str, Any], name: str) -> dict[str, Any] | None:
@@ -139,12 +158,15 @@ def _without_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def _decapitalized(value: Any, *, depth: int = 0) -> Any:
+def decapitalized(value: Any, *, depth: int = 0) -> Any:
     """A value whose fields begin with a capital, as programs of .NET write them, with small ones."""
     if isinstance(value, Mapping) and depth < _DEEPEST:
-        return {key[:1].lower() + key[1:]: _decapitalized(inner, depth=depth + 1) for key, inner in value.items()}
+        return {
+            key.lower() if key.isupper() else key[:1].lower() + key[1:]: decapitalized(inner, depth=depth + 1)
+            for key, inner in value.items()
+        }
     if isinstance(value, list) and depth < _DEEPEST:
-        return [_decapitalized(inner, depth=depth + 1) for inner in value]
+        return [decapitalized(inner, depth=depth + 1) for inner in value]
     return value
 
 
@@ -166,7 +188,7 @@ def role_in(fields: Mapping[str, Any], *, typed: bool = False) -> str | None:
 
 def _typed_role(fields: Mapping[str, Any]) -> str | None:
     """The field that says of which kind a record is, if that is a role."""
-    return next((name for name in ("type", "event") if plain_role(str(fields.get(name))) in _KNOWN_ROLES), None)
+    return next((name for name in ("type", "event") if plain_role(str(fields.get(name))) in KNOWN_ROLES), None)
 
 
 def _may_say_who(fields: Mapping[str, Any], name: str, *, has_text: bool) -> bool:
@@ -181,8 +203,8 @@ def plain_role(said: str) -> str:
 
 def _says(fields: Mapping[str, Any]) -> bool:
     """Whether it holds a text, and not only a field of this name."""
-    said = first_of(fields, TEXT_FIELDS, str) is not None or isinstance(fields.get("sentences"), list)
-    return said and str(fields.get("type")) not in _KNOWN_ROLES
+    said = first_of(fields, TEXT_FIELDS, str) is not None or first_of(fields, ("sentences", *SHOWN), list | dict)
+    return bool(said) and str(fields.get("type")) not in KNOWN_ROLES
 
 
 def named_in(author: Mapping[str, Any]) -> str | None:
@@ -204,7 +226,7 @@ def people_in(record: Any, *, depth: int = 0) -> dict[str, str]:
     for key, value in record.items():
         several = value if isinstance(value, list) else [value]
         for one in several:
-            if key not in _PEOPLE:
+            if not _PEOPLE.fullmatch(key):
                 found |= people_in(one, depth=depth + 1)
             elif isinstance(one, Mapping) and (name := named_in(without(one, "role", "id"))) is not None:
                 ids = (one[each] for each in _PERSON_IDS if isinstance(one.get(each), str | int))

@@ -17,7 +17,16 @@ from typing import Any
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import about_trajectory, talk, with_about
 from stitch.sources.families import chats, coding_agents, frameworks, tasks
-from stitch.sources.fields import Row, is_message, is_system, oldest_first, seconds_of, system_of, time_in
+from stitch.sources.fields import (
+    Row,
+    decapitalized,
+    is_message,
+    is_system,
+    oldest_first,
+    seconds_of,
+    system_of,
+    time_in,
+)
 from stitch.sources.model_calls import beside, dated, is_exchange, messages_of
 from stitch.sources.parts import first_of, unwritten, without
 from stitch.sources.recognizing import (
@@ -40,9 +49,11 @@ from stitch.sources.traces import SpanContent, named_run, run_of
 
 
 def unpacked(record: Any) -> Any:
-    """A record; the lists that it holds as the text of their JSON, as tables do, are lists again."""
+    """A record; lists that it holds as the text of their JSON are lists again, and names with a capital have none."""
     if not isinstance(record, Mapping):
         return record
+    if len(record) > 1 and all(str(key)[:1].isupper() for key in record) and not is_message(record):
+        record = decapitalized(record)
     packed = {key: _list_in(record[key]) for key in record.keys() & _PACKED if isinstance(record[key], str)}
     return {**record, **{key: value for key, value in packed.items() if value is not None}} if packed else record
 
@@ -334,8 +345,8 @@ FORMATS: tuple[Format, ...] = (
     said_in("smolagents step", frameworks.is_memory_step, frameworks.memory_step),
     said_in("MCP message", any_of(*(has("jsonrpc", name) for name in ("method", "result", "error"))),
             frameworks.protocol_message),
-    said_in("message tree", any_of(has(replies=list), has(prompt=has(replies=list))), chats.tree_messages,
-            "message_tree_id", "id", whole=True),
+    said_in("message tree", chats.is_tree, chats.tree_messages, "message_tree_id", "id", whole=True),
+    said_in("activity with an assistant", chats.is_activity, chats.activity_messages),
     Format("OpenHands event", coding_agents.is_open_hands_event, coding_agents.named_event),
     read_as("OpenHands run", coding_agents.is_run, coding_agents.run_events, "instance_id", "id", told=("history",)),
     read_as("SWE-agent .traj", coding_agents.is_swe_run, coding_agents.swe_run, "instance_id",

@@ -12,6 +12,7 @@ from stitch.core import Origin, Step, ToolCall, origin_of
 from stitch.core.trust import less_trusted, origin_of_kind, origin_of_name
 from stitch.errors import StepRejectedError
 from stitch.sources.fields import (
+    KNOWN_ROLES,
     ROLES,
     TEXT_FIELDS,
     Row,
@@ -30,6 +31,7 @@ from stitch.sources.fields import (
 from stitch.sources.parts import (
     first_of,
     has_parts,
+    is_html,
     joined_text,
     kind_of,
     plain_part,
@@ -277,7 +279,8 @@ def _content_of(row: Row) -> Any:
         if "parent" not in row and (answered := taken(metadata, "parent")) is not None:
             row["parent"] = answered
         content = content[inner]
-    if isinstance(content, str) and str(first_of(metadata, _TEXT_KINDS)).lower() in ("html", "text/html"):
+    flagged = str(first_of(metadata, _TEXT_KINDS)).lower() in ("html", "text/html")
+    if isinstance(content, str) and (flagged or (row["role"] not in KNOWN_ROLES and is_html(content))):
         metadata["html"], content = content, words_of_html(content)
     return joined_text(content)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from html.parser import HTMLParser
 from types import UnionType
@@ -156,7 +156,15 @@ class _Markup(HTMLParser):
         self.words += [] if self._hidden else [data]
 
 
+_HTML = re.compile(r"<(?:p|div|ul|ol|blockquote|h[1-6])(?:\s[^>]*)?>", re.IGNORECASE)
+_DEEPEST = 60
+_TAG_CHARS = 400
 _BLOCKS = ("p", "div", "br", "li", "tr", "blockquote", "pre", "h1", "h2", "h3", "h4", "h5", "h6")
+
+
+def is_html(text: str) -> bool:
+    """Whether a text is HTML from its first sign to its last: blocks, one after the other."""
+    return bool(_HTML.match(text.lstrip()[:_TAG_CHARS])) and text.rstrip().endswith(">")
 
 
 def words_of_html(text: str) -> str:
@@ -219,6 +227,41 @@ def first_of(fields: Any, names: Iterable[str], kind: type | UnionType = object)
 def object_in(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """The object under a field; an empty one if there is none."""
     return value if isinstance(value := fields.get(name), Mapping) else {}
+
+
+def mended(record: Any) -> Any:
+    """A record whose texts were UTF-8 and were written as if each byte was a character, as they were meant."""
+    broken = [text for text in _texts_below(record) if not text.isascii()]
+    if not broken or any(_as_meant(text) is None for text in broken):
+        return record
+    return _mended(record)
+
+
+def _texts_below(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, str):
+            yield inner
+        elif isinstance(inner, Mapping | list):
+            waiting.extend(inner.values() if isinstance(inner, Mapping) else inner)
+
+
+def _as_meant(text: str) -> str | None:
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except ValueError:
+        return None
+
+
+def _mended(value: Any, *, depth: int = 0) -> Any:
+    if isinstance(value, str):
+        return _as_meant(value)
+    if depth > _DEEPEST:
+        return value
+    if isinstance(value, Mapping):
+        return {key: _mended(inner, depth=depth + 1) for key, inner in value.items()}
+    return [_mended(inner, depth=depth + 1) for inner in value] if isinstance(value, list) else value
 
 
 def unwritten(value: Any) -> Any:

@@ -14,6 +14,7 @@ import orjson
 from stitch.core import Rejection, SourcedStep, Step
 from stitch.errors import StepRejectedError
 from stitch.sources import limits
+from stitch.sources.fields import oldest_first
 from stitch.sources.limits import Lines, Unreadable, too_long
 from stitch.sources.lines import NO_JSON, OPENING, numbered_lines, parse, why_unparsable
 from stitch.sources.mail import begins_mail, is_mail, letters_in
@@ -200,7 +201,7 @@ def _records(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> It
         if second is not None and isinstance(parse(second[1]), list):
             yield from chain([first], rest)  # one list a line: each is a record of its own
         else:
-            yield from enumerate(value, start=1)
+            yield from enumerate(_items(value), start=1)
             yield from rest
     elif plain and (speaks(first[1]) or not opens):
         yield from _texts(first, lines)
@@ -319,5 +320,5 @@ def _cut_off(data: bytes, *, last: int) -> Iterator[tuple[int, Any]]:
 
 
 def _items(value: Any) -> Sequence[Any]:
-    """The records of a document: those of a list, or the document itself."""
-    return value if isinstance(value, list) else [value]
+    """The records of a document: those of a list, the oldest first, or the document itself."""
+    return oldest_first(value) if isinstance(value, list) else [value]

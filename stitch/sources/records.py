@@ -12,6 +12,7 @@ from stitch.sources.attachments import attachments_named_in
 from stitch.sources.fields import Row, people_in
 from stitch.sources.formats import FIRST, HEAD, format_of, is_record, unpacked
 from stitch.sources.messages import make_step
+from stitch.sources.parts import mended
 from stitch.sources.recognizing import FileReading, Format, read_safely
 from stitch.sources.unread import UNREAD, Said, unread_in
 
@@ -30,7 +31,8 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     Raises:
         StepRejectedError: No format recognizes it.
     """
-    whole, record = record, unpacked(attachments_named_in(record))
+    whole = mended(record)
+    record = unpacked(attachments_named_in(whole))
     among, known = reading.recognized, _format_of(record, reading)
     reading.messages.people |= people_in(record)
     named: dict[str | None, str] = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stitch.core import Origin, ToolCall
-from stitch.sources.fields import Row, moment
+from stitch.sources.fields import SHOWN, Row, moment
 from stitch.sources.parts import (
     document_of,
     first_of,
@@ -33,9 +33,7 @@ _HARNESS = re.compile(
 _UNSAID = ("refusal", "reasoning_content", "reasoning", "thinking")
 _ATTACHED = ("files", "extra", "attachments", "documents")
 _FILES = {"name", "file_name", "filename"}
-_SHOWN = ("embeds", "forwardedMessage", "forwarded", "quoted", "cards", "attachments", "files", "stickers", "poll",
-          "driveDocument", "driveImage", "driveVideo", "inlineFile")  # fmt: skip
-"""What a message without words of its own shows."""
+_CAPTIONS = ("text", "share_text", "caption", "description")
 _MEDIA = ("media_type", "action", "photo", "file")
 """How Telegram says what stands in place of words, with the kind or in the name of the field."""
 _FAULTS = ("errorMessage", "error_message", "errorText", "error")
@@ -212,10 +210,13 @@ def _texts_beside(row: Row) -> Iterator[Row]:
 def _shown_in(metadata: Mapping[str, Any]) -> str:
     """The texts in what a message shows; what has none is named."""
     lines: list[str] = []
-    for name in _SHOWN:
+    for name in SHOWN:
         for one in listed(metadata.get(name)):
             said = [text for _, text in texts_in(one) if "://" not in text]
-            lines += said or [words_of([{"type": name.removesuffix("s"), **one}])] if isinstance(one, Mapping) else said
+            if not said and isinstance(one, Mapping):
+                short = first_of(one, _CAPTIONS, str)
+                said = [short or words_of([{"type": name.removesuffix("s"), **one}])]
+            lines += said
     name = next((name for name in _MEDIA if isinstance(metadata.get(name), str)), "")
     media = [f"[{name if name in _MEDIA[2:] else metadata[name]}]"] if name else []
     return "\n".join(lines or media)

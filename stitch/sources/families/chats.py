@@ -82,11 +82,41 @@ def tree_messages(record: Mapping[str, Any]) -> Messages:
     waiting: list[tuple[Mapping[str, Any], Any]] = [(root if isinstance(root, Mapping) else record, None)]
     while waiting:
         message, parent = waiting.pop()
-        own, replies = message.get("message_id") or message.get("id"), message.get("replies") or ()
+        own, replies = message.get("message_id") or message.get("id"), [*_replies_to(message)]
         waiting.extend((reply, own) for reply in reversed(replies) if is_message(reply))
         others = [reply for reply in replies if isinstance(reply, Mapping) and not is_message(reply)]
-        yield {"parent_id": parent, **without(message, "replies"), "replies": others or None, **about}
+        if isinstance(title := message.get("title"), str) and isinstance(message.get("body"), str):
+            message = {**message, "body": f"{title}\n{message['body']}"}
+        yield {"parent_id": parent, **without(message, *_REPLIES), "replies": others or None, **about}
         about = {}
+
+
+_REPLIES = ("replies", "comments")
+
+
+def _replies_to(message: Mapping[str, Any]) -> Iterator[Any]:
+    return (reply for name in _REPLIES if isinstance(message.get(name), list) for reply in message[name])
+
+
+def is_tree(record: Any) -> bool:
+    """Whether it is a message with replies or comments below it, or holds one."""
+    commented = has(comments=lambda said: isinstance(said, list) and any(map(is_message, said)))
+    return has(replies=list)(record) or has(prompt=has(replies=list))(record) or (
+        commented(record) and is_message(record))  # fmt: skip
+
+
+def is_activity(record: Any) -> bool:
+    """Whether it is an entry of what somebody did with an assistant of Google's."""
+    return has("time", header=str, title=str, products=list)(record)
+
+
+def activity_messages(record: Mapping[str, Any]) -> Messages:
+    """What was asked, and what was answered in HTML."""
+    answers = [one["html"] for one in record.get("safeHtmlItem") or () if has(html=str)(one)]
+    asked = record["title"].removeprefix("Prompted ")
+    yield {**without(record, "safeHtmlItem"), "role": "user", "content": asked}
+    for answer in answers:
+        yield {"role": "assistant", "content": answer, "contentType": "html", "time": record["time"]}
 
 
 _CURSOR = ("type", "text", "toolFormerData", "bubbleId")

@@ -42,6 +42,7 @@ def is_head(record: Any) -> bool:
         or {"sessionId", "startTime"} <= record.keys()
         or (bool(record) and all(str(key).startswith("$") for key in record))
         or {"working_dir", "message_count"} <= record.keys()
+        or {"user_name", "character_name"} <= record.keys()
         or ({"id", "timestamp"} <= record.keys() and bool({"instructions", "git", "cwd"} & record.keys())
             and "role" not in record)
     )  # fmt: skip
