@@ -16,13 +16,7 @@ from stitch.bench.labelers import LABELERS, FilterChoice, labeler_named
 from stitch.bench.methods import TENANT
 from stitch.bench.metrics.evidence import BUDGETS
 from stitch.bench.records import Found, LabeledTrajectory
-from stitch.core import (
-    Labeler,
-    RetrievalResult,
-    Selection,
-    Trajectory,
-    matched_by_kind,
-)
+from stitch.core import Labeler, RetrievalResult, Selection, Trajectory, matched_by_kind
 from stitch.lm import LABELING_STAGES, Totals, read_ledger, sum_up
 from stitch.server.operations.steps import ScopeSpans
 

@@ -123,13 +123,7 @@ def configured_model(
 
 def prompts_sha256() -> str:
     """The hash of all prompts that answer and judge."""
-    from stitch.signatures import (
-        AnswerDebate,
-        AnswerQuestion,
-        JudgeAnswer,
-        JudgeAnswerSet,
-        JudgePlan,
-    )
+    from stitch.signatures import AnswerDebate, AnswerQuestion, JudgeAnswer, JudgeAnswerSet, JudgePlan
 
     prompts = (AnswerDebate, AnswerQuestion, JudgeAnswer, JudgeAnswerSet, JudgePlan)
     told = [*(str(prompt.instructions) for prompt in prompts), configured_program().digest]

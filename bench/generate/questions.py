@@ -22,10 +22,7 @@ from stitch.retrieve.context.budget import PieceCounter
 MOST_PER_TYPE = 15
 """At most so many questions of one type on a trajectory, as in the release."""
 _TYPES = ("type_1", "type_2", "type_3", "type_4")
-_TASKS = {
-    "travel": ("travel_planning", "ANSWER_TYPE_FREEFORM"),
-    "debate": ("debate", "ANSWER_TYPE_FREEFORM_DEBATE"),
-}
+_TASKS = {"travel": ("travel_planning", "ANSWER_TYPE_FREEFORM"), "debate": ("debate", "ANSWER_TYPE_FREEFORM_DEBATE")}
 
 
 class Turn(NamedTuple):

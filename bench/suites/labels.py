@@ -23,12 +23,7 @@ from stitch.bench.data.sets import load_labels
 from stitch.bench.data.types import DataSet
 from stitch.bench.figures import Figures, print_table
 from stitch.bench.labelers import LABELERS, canonical_intent, labeler_named
-from stitch.bench.metrics.clusters import (
-    entity_type_f1,
-    macro_bcubed,
-    switch_f1,
-    v_measure,
-)
+from stitch.bench.metrics.clusters import entity_type_f1, macro_bcubed, switch_f1, v_measure
 from stitch.bench.metrics.scores import Unscored
 from stitch.console.printing import print_json
 from stitch.console.progress import progress_drawn

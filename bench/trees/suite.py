@@ -129,10 +129,7 @@ def unseen(scorer: Scorer, *, domain: str) -> Scorer:
 def run_requests(domain: TreeSet, scorer: Scorer, *, cut: Cut) -> list[Outcome]:
     """Run the first gold path of each request: on the tree, or on all versions where versions are asked for."""
     semantics = ScorerSemantics(scorer)
-    forests = {
-        "tree": Forest(domain.tree),
-        "version": version_forest(domain.versions, tree=domain.trees.__getitem__),
-    }
+    forests = {"tree": Forest(domain.tree), "version": version_forest(domain.versions, tree=domain.trees.__getitem__)}
     outcomes = []
     for request in domain.requests:
         forest = forests["version" if request.part == "version" else "tree"]

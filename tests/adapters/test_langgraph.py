@@ -8,13 +8,7 @@ import pytest
 
 pytest.importorskip("langgraph.store.base")
 
-from langgraph.store.base import (
-    GetOp,
-    InvalidNamespaceError,
-    ListNamespacesOp,
-    PutOp,
-    SearchOp,
-)
+from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, PutOp, SearchOp
 
 from stitch import Memory
 from stitch.adapters.langgraph import MemoryStore

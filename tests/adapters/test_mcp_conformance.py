@@ -42,10 +42,7 @@ OF_ITS_FIXTURE = (
 STATELESS_CHECKS = ("sep-2575-server-rejects-undeclared-capability", "sep-2575-missing-capability-http-400")
 """The checks of `server-stateless` that call such a tool; the others pass."""
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not SUITE, reason="STITCH_TEST_MCP_CONFORMANCE names no command"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SUITE, reason="STITCH_TEST_MCP_CONFORMANCE names no command")]
 
 
 @pytest.fixture(scope="module")

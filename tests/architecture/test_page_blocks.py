@@ -32,15 +32,8 @@ BLOCK = re.compile(
 )
 WRITES = os.environ.get("STITCH_TEST_GOLDEN") == "write"
 AWAY = (
-    "http://",
-    "https://",
-    "postgresql://",
-    "--follow",
-    "stitch serve",
-    "stitch mcp",
-    "stitch inspect",
-    "stitch worker",
-)
+    "http://", "https://", "postgresql://", "--follow", "stitch serve", "stitch mcp", "stitch inspect", "stitch worker",
+)  # fmt: skip
 """What reaches another machine or does not end by itself; that it is spelled rightly `test_pages.py` tests."""
 BY_HAND = ("make", "pip", "git", "cd", "source", "curl", "docker", "claude", "export", "pre-commit")
 """Commands of others, which no test runs."""

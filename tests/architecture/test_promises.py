@@ -93,10 +93,7 @@ COMMANDS = {
         "test_a_correction_has_a_history",
         "test_a_correction_changes_its_step_alone_and_nothing_is_read_again",
     ),
-    "history": (
-        "test_a_correction_has_a_history",
-        "test_as_of_a_step_the_memory_is_what_it_was_then",
-    ),
+    "history": ("test_a_correction_has_a_history", "test_as_of_a_step_the_memory_is_what_it_was_then"),
     "backup": ("test_adding_goes_on_while_a_backup_is_made", "test_a_restored_memory_is_the_one_that_was_backed_up"),
     "restore": ("test_backing_up_and_restoring_loses_nothing",),
     "export": ("test_nothing_of_another_tenant_or_trajectory_is_exported",),

@@ -70,16 +70,3 @@ def test_single_answers_are_measured_against_gold() -> None:
     assert row["accuracy"] == 0.5
     assert row["token_f1"] == pytest.approx(1 / 3, abs=1e-6)
     assert 0 < row["token_f1"] < 1
-
-
-def test_labels_that_stand_in_for_those_of_a_model_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = str(write_came(tmp_path / "toy", GOLDS))
-    arguments = ["came", "--data", data, "--methods", "stitch", "--labels", "model", "--json"]
-    with LoopbackProvider(lambda system, user: "I would rather not.") as provider:
-        given = {"MODEL": "openai/m", "BASE_URL": provider.base_url, "MODEL_KEY": "k", "OFFLINE": "true"}
-        for name, value in {**given, "FILTER": "local"}.items():
-            monkeypatch.setenv(f"STITCH_{name}", value)
-        result = CliRunner().invoke(group, arguments, catch_exceptions=False)
-    ingest = json.loads(result.stdout)["ingest"]
-    assert ingest["stand_ins"] == ingest["steps"] == 2
-    assert ingest["unusable_replies"] == ingest["model_calls"] > 0

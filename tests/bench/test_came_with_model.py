@@ -51,12 +51,7 @@ def middling(system: str, user: str) -> Any:
 def kind_of(body: Any) -> str:
     """What a request asks for."""
     user = str(body["messages"][-1]["content"])
-    marks = {
-        "quoted_steps": "answer",
-        "reference_": "judge",
-        "known_scopes ## ]]": "label",
-        "scopes ## ]]": "label",
-    }
+    marks = {"quoted_steps": "answer", "reference_": "judge", "known_scopes ## ]]": "label", "scopes ## ]]": "label"}
     kind = next((name for mark, name in marks.items() if f"[[ ## {mark}" in user), "other")
     return "filter" if "[[ ## question ## ]]" in user and kind == "label" else kind
 

@@ -12,9 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from stitch.bench import gates
-from stitch.bench.data.came import load_came
 from stitch.bench.data.official import load_locomo, load_longmemeval
-from stitch.bench.data.sets import load_labels, load_questions
 from stitch.bench.data.types import Inquiry
 from stitch.core import Trajectory
 
@@ -81,7 +79,6 @@ KNOWN: dict[str, Any] = {
     "gold": {"scope": [f"{GOLD} scope"], "event_types": [f"{GOLD} event"], "entity_types": [f"{GOLD} entity"]},
     "has_answer": True,
 }  # fmt: skip
-STEPS = [{"id": "a", "role": "user", "content": "Where to?", **KNOWN}]
 
 
 def seen(trajectories: Iterable[Trajectory], inquiries: Iterable[Inquiry] = ()) -> str:
@@ -96,18 +93,6 @@ def write(path: Path, *records: Any) -> Path:
     return path
 
 
-def test_questions_and_labels_keep_their_gold_apart(tmp_path: Path) -> None:
-    trajectory = {"id": "t", "steps": STEPS, **KNOWN}
-    asked = {"id": "q", "trajectory": "t", "question": "Where?", **KNOWN, "evidence": ["a"]}
-    trajectories = write(tmp_path / "trajectories.jsonl", trajectory)
-    write(tmp_path / "questions.jsonl", asked)
-    loaded = load_questions(tmp_path)
-    assert GOLD not in seen(loaded.trajectories, (question.inquiry for question in loaded.questions))
-    assert GOLD in str(loaded.gold)
-    assert GOLD in str(loaded.questions)
-    assert GOLD not in seen(load_labels(trajectories).trajectories)
-
-
 def test_official_files_keep_their_gold_apart(tmp_path: Path) -> None:
     turn = {"speaker": "Ann", "dia_id": "D1:1", "text": "Where to?", **KNOWN}
     locomo = {"sample_id": "s", "conversation": {"session_1": [turn]}, "qa": [{"question": "Where?", **KNOWN}], **KNOWN}
@@ -118,17 +103,6 @@ def test_official_files_keep_their_gold_apart(tmp_path: Path) -> None:
     loaded = load_longmemeval(write(tmp_path / "longmemeval.json", [instance]))
     assert GOLD not in seen(loaded.trajectories, (question.inquiry for question in loaded.questions))
     assert loaded.questions[0].evidence == ("s0:0",)
-
-
-def test_came_bench_keeps_its_gold_apart(tmp_path: Path) -> None:
-    turn = {**KNOWN, "id": "trip-turn-1", "role": "user", "content": "Where to?", "partition": [f"{GOLD} part"]}
-    asked = {**KNOWN, "id": "Q", "type": "type 1", "content": "Where?", "answer": {"free_form_answer": f"{GOLD} there"},
-             "answer_turn_ids": ["trip-turn-1"]}  # fmt: skip
-    write(tmp_path / "turns.jsonl", turn)
-    write(tmp_path / "questions.jsonl", asked)
-    loaded = load_came(tmp_path)
-    assert GOLD not in seen(loaded.trajectories, (question.inquiry for question in loaded.questions))
-    assert GOLD in str(loaded.gold)
 
 
 def test_no_loader_reads_a_benchmark_by_the_sources_of_users() -> None:

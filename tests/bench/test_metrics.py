@@ -36,15 +36,7 @@ from stitch.bench.metrics.evidence import (
     recall_at,
     reciprocal_rank,
 )
-from stitch.bench.metrics.scores import (
-    Mean,
-    PairedDifference,
-    Score,
-    Unscored,
-    compare_paired,
-    harmonic,
-    mean,
-)
+from stitch.bench.metrics.scores import Mean, PairedDifference, Score, Unscored, compare_paired, harmonic, mean
 
 PLAN = "Stay at Apollo Resort; Breakfast at Olympus; Lunch at The Lyre; Dinner at Styx; Visit Oracle Hill, Muse Park"
 RANKING = ["c", "a", "x", "b", "y"]
@@ -144,15 +136,10 @@ def test_a_plan_is_scored_slot_by_slot_and_visit_by_visit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "answer", "gold", "value"),
-    [
-        (token_f1, "the red red hat", "red hat", 0.8),
-        (token_f1, "", "the", 1.0),
-        (token_f1, "", "hat", 0.0),
-    ],
+    ("answer", "gold", "value"), [("the red red hat", "red hat", 0.8), ("", "the", 1.0), ("", "hat", 0.0)]
 )
-def test_overlap_of_words(measure: Callable[[str, str], float], answer: str, gold: str, value: float) -> None:
-    assert measure(answer, gold) == pytest.approx(value)
+def test_overlap_of_words(answer: str, gold: str, value: float) -> None:
+    assert token_f1(answer, gold) == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -174,19 +161,6 @@ def test_overlap_of_words(measure: Callable[[str, str], float], answer: str, gol
 )  # fmt: skip
 def test_evidence_in_a_ranking(found: Score, value: float | None) -> None:
     assert isinstance(found, Unscored) if value is None else found == pytest.approx(value)
-
-
-@given(st.permutations("abcdef"), st.sets(st.sampled_from("abcdef"), min_size=1), st.integers(1, 6))
-def test_moving_a_gold_step_up_never_hurts(ranking: list[str], gold: set[str], k: int) -> None:
-    best = sorted(ranking, key=lambda step: step not in gold)
-    measures: tuple[Callable[[list[str]], Any], ...] = (
-        lambda r: recall_at(r, gold, k=k),
-        lambda r: reciprocal_rank(r, gold),
-        lambda r: ndcg_at(r, gold, k=k),
-    )
-    for measure in measures:
-        assert 0.0 <= measure(ranking) <= measure(best) + 1e-12 <= 1.0 + 1e-9
-    assert ndcg_at(best, gold, k=k) == pytest.approx(1.0)
 
 
 def test_selected_labels_are_compared_with_the_gold_steps_and_averaged_under_the_names_of_the_paper() -> None:
@@ -251,9 +225,8 @@ def test_agreement_ignores_names_and_rewards_identity(pair: Any) -> None:
     mine, gold = pair
     renamed = [9 - label for label in mine]
     assert c.bcubed(gold, gold) == pytest.approx(c.BCubed(1.0, 1.0, 1.0))
-    measures: tuple[Callable[[Any, Any], Any], ...] = (c.bcubed, c.v_measure)
-    for measure in measures:
-        assert measure(mine, gold) == pytest.approx(measure(renamed, gold))
+    assert c.bcubed(mine, gold) == pytest.approx(c.bcubed(renamed, gold))
+    assert c.v_measure(mine, gold) == pytest.approx(c.v_measure(renamed, gold))
     assert c.v_measure(gold, gold) == pytest.approx(1.0)
 
 

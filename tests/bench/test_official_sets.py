@@ -12,11 +12,7 @@ from click.testing import CliRunner
 
 from doubles.golden import compare
 from stitch.bench.commands import group
-from stitch.bench.data.official import (
-    load_ama,
-    load_locomo,
-    load_longmemeval,
-)
+from stitch.bench.data.official import load_ama, load_locomo, load_longmemeval
 from stitch.bench.data.types import DataSet
 from stitch.errors import InputError
 

@@ -75,18 +75,6 @@ def test_perfect_labels_score_perfectly_whatever_their_names(tmp_path: Path) -> 
     assert none["event_type"] is none["entity_type"] is None, "a kind without gold is null"
 
 
-def test_baselines_are_measured_in_the_same_run(tmp_path: Path) -> None:
-    labeled = load_labels(write(tmp_path / "toy.jsonl", FULL, {**FULL, "id": "u"}))
-    baselines = measure_labels(labeled, ScriptedLabeler(first_word))["baselines"]
-    assert list(baselines) == ["one-scope", "every-step", "speaker"]
-    assert baselines["one-scope"]["scope"]["bcubed_recall"] == 1.0
-    assert baselines["every-step"]["scope"]["bcubed_precision"] == 1.0
-    assert baselines["every-step"]["scope"]["switch_rate"] == 1.0
-    assert baselines["one-scope"]["event_type"] == {"v_measure": None}
-    assert baselines["speaker"]["event_type"]["v_measure"] < 1.0
-    assert baselines["one-scope"]["entity_type"] == {"f1": None}
-
-
 @pytest.mark.parametrize(
     ("name", "one_scope", "speaker"),
     [

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from click.testing import CliRunner
 from doubles.teaching import Pupil
 from stitch import open_memory
 from stitch.bench.training.paths import PathTask, path_lessons
-from stitch.bench.training.sources import open_task
 from stitch.bench.trees.sets import load_tree_set
 from stitch.bench.trees.suite import command, figures_in_words, run_in_words
 from stitch.label.model.compiled import write_compiled
@@ -156,10 +154,3 @@ def test_the_prompt_is_compiled_adopted_if_it_is_better_and_used_by_its_setting(
         assert found.ids == ("b",)
         shown = json.dumps(made.compiled.predictors["route"].demos[0]["request"])
         assert json.loads(shown)[:20] in str(provider.requests[0])
-
-
-def test_the_requests_of_a_folder_are_parted(folder):
-    with ExitStack() as stack:
-        _, parts = open_task("path", folder, valid=None, tenant=None, seed=0, stack=stack)
-    assert len(parts.train) + len(parts.held_back) == len(REQUESTS)
-    assert parts.held_back

@@ -97,14 +97,6 @@ def test_operations_come_as_a_history_as_a_list_or_alone(run, trip):
     assert "Edited the tree 'trip' (version v4): alone" in run("show", "--steps", *M)[1]
 
 
-def test_all_versions_are_asked(run, edit):
-    edit(rename("zoo", "Museum"), message="museum")
-    out = run("tree", "select", "//Version//POI[1][@cost > 30]", "--tree", "trip", *M)[1]
-    assert out.splitlines()[0] == "  1. /Plan/Day[1]/POI[1]  (zoo)  1.00  in v1, v2"
-    told = printed(run, "select", "/Version[1]//POI[@name = 'Zoo']")
-    assert (told["version"], told["nodes"][0]["version"]) == (None, "v1")
-
-
 def test_a_node_or_a_version_alone_is_erased_from_the_history(run, edit):
     edit(rename("zoo", "Unspeakable place"), message="off to the Unspeakable place")
     edit(rename("zoo", "Library"))

@@ -13,12 +13,7 @@ LEXICAL = LexicalEncoder()
 
 
 def snippet(
-    text: str,
-    *,
-    step: str,
-    tenant: str = "a",
-    trajectory: str = "trip",
-    intent: ContextualIntent | None = None,
+    text: str, *, step: str, tenant: str = "a", trajectory: str = "trip", intent: ContextualIntent | None = None
 ) -> MemorySnippet:
     return MemorySnippet(
         tenant=tenant, trajectory=trajectory, step=step, position=int(step), role="user", text=text, resolved=text,

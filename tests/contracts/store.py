@@ -299,29 +299,17 @@ class SnippetStoreContract:
 
     def test_every_field_of_a_snippet_comes_back(self, make_store: MakeStore) -> None:
         full = MemorySnippet(
-            tenant="t",
-            trajectory="trip",
-            step="1",
-            position=3,
-            role="assistant",
-            text="It is priced at $76.22 \u2028 né ☃ \U0001f600",
-            resolved="The Olympus Summit is priced at $76.22",
-            summary="price",
-            context="how much is it",
-            asks=("What does a night there come to?", "tariff"),
+            tenant="t", trajectory="trip", step="1", position=3, role="assistant",
+            text="It is priced at $76.22 \u2028 né ☃ \U0001f600", resolved="The Olympus Summit is priced at $76.22",
+            summary="price", context="how much is it", asks=("What does a night there come to?", "tariff"),
             intent=ContextualIntent(
                 scope="day 1", event_types=("answer", "inform"), entity_types=("price",), targets=("Olympus Summit",)
             ),
             references=(ReferenceRewrite(start=0, end=2, replacement="The Olympus Summit", antecedent="0"),),
-            session="s",
-            happened=1_700_000_000.123456,
-            recorded=1_700_000_001.987654,
-            labeled_by="local",
-            tools=("search", "book"),
-            origin=Origin.TOOL,
-            trust=Trust.MEDIUM,
+            session="s", happened=1_700_000_000.123456, recorded=1_700_000_001.987654, labeled_by="local",
+            tools=("search", "book"), origin=Origin.TOOL, trust=Trust.MEDIUM,
             metadata={"n": 2**80, "deep": [{"x": None, "y": [True, 1.5, "\ud800"]}], "": {}},
-        )
+        )  # fmt: skip
         said = full.model_copy(update={"step": "2", "happened": "on Monday", "metadata": {}, "tools": ()})
         records = [SnippetRecord(snippet, np.ones(DIMENSION, dtype=np.float32), {}) for snippet in (full, said)]
         with _closing(make_store()) as store:

@@ -101,7 +101,7 @@ class TreesContract:
         changed = trip.diff("v1")
         assert [place.node.id for place in changed.removed] == ["pier"]
         assert [(each.node.id, each.field, each.old, each.new) for each in changed.changed] == [
-            ("zoo", "cost", "CAD 40", "CAD 30"),
+            ("zoo", "cost", "CAD 40", "CAD 30")
         ]
         assert not trip.diff("v3", "v3")
         commit = trip.revert("v1", author="bob")

@@ -115,12 +115,9 @@ class ScriptedSession:
         return LabelInventory(
             scopes=tuple(
                 ScopeSummary(
-                    name=name,
-                    trajectory=self._trajectory,
-                    spans=tuple(stretches),
-                    steps=sum(last - first + 1 for first, last in stretches),
+                    name=name, trajectory=self._trajectory, spans=tuple(spans), steps=sum(b - a + 1 for a, b in spans)
                 )
-                for name, stretches in self._spans().items()
+                for name, spans in self._spans().items()
                 if name
             ),
             event_types=dict(Counter(value for intent in intents for value in intent.event_types)),

@@ -7,15 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 from contracts.worlds import expected_ranking, similarities
-from stitch.core import (
-    DensityQuery,
-    LabelMerge,
-    LabelVocabulary,
-    MemorySnippet,
-    SnippetRecord,
-    StoreHit,
-    WordCounts,
-)
+from stitch.core import DensityQuery, LabelMerge, LabelVocabulary, MemorySnippet, SnippetRecord, StoreHit, WordCounts
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.payload import to_payload
 from stitch.store.vectors import check_vectors

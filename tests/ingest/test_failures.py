@@ -38,21 +38,6 @@ def test_steps_that_cannot_be_labeled_are_found_by_their_words_and_labeled_later
     assert [r.reason for r in world.ingestor.receipts("a")] == [""] * 5
 
 
-def test_what_was_labeled_late_is_as_if_nothing_had_failed(worlds: Make, steps: Make) -> None:
-    calm, troubled = worlds(), worlds()
-    for batch in (steps(3), steps(2, start=3), steps(4, start=5)):
-        calm.add(*batch)
-    troubled.add(*steps(3))
-    troubled.labeler.fail_next(NO_MODEL, NO_MODEL)
-    troubled.add(*steps(2, start=3))
-    troubled.add(*steps(4, start=5))
-    assert troubled.ingestor.counts("a").failed == 6
-    troubled.ingestor.retry()
-    assert troubled.snippets() == calm.snippets()
-    assert troubled.truth() == calm.truth()
-    assert troubled.inventory() == calm.inventory()
-
-
 def test_the_wrong_number_of_labels_fails_the_steps(worlds: Make, steps: Make) -> None:
     class Short(ScriptedLabeler):
         def begin(self, trajectory: str, saved: bytes | None = None) -> Any:

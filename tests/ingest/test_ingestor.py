@@ -8,24 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from doubles.journal_lives import append, say
 from doubles.labeling import ScriptedLabeler, label_from_the_past
 from doubles.observing import RecordingObserver
-from stitch.core import (
-    ContextualIntent,
-    MemorySnippet,
-    Step,
-    StepLabels,
-    StepsAccepted,
-    StepsFailed,
-    StepsStored,
-)
+from stitch.core import ContextualIntent, MemorySnippet, Step, StepLabels, StepsAccepted, StepsFailed, StepsStored
 from stitch.core.snippets import MAX_ASK_CHARS, MAX_ASKS
 from stitch.embed import LexicalEncoder, StaticEmbedder
-from stitch.errors import JournalError, ModelUnavailableError, StepRejectedError, StoreError
+from stitch.errors import JournalError, ModelUnavailableError, StoreError
 from stitch.ingest.records import make_records
 from stitch.journal import Journal
 
@@ -71,28 +61,6 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
     journal = Journal(tmp_path / "journal.sqlite")
     yield journal
     journal.close()
-
-
-names = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(
-    lambda name: name.strip() == name and "\u2028" not in name and "\u2029" not in name
-)
-
-
-@given(st.lists(st.tuples(names, names, names, st.text(min_size=1, max_size=30)), max_size=20))
-def test_every_step_is_accepted_once_whatever_names_say(given_steps: list[tuple[str, str, str, str]]) -> None:
-    journal = Journal(":memory:")
-    expected: dict[tuple[str, str, str], str] = {}
-    for tenant, trajectory, name, content in given_steps:
-        step = say(f"said: {content}", id=name)
-        (result,) = append(journal, step, tenant=tenant, trajectory=trajectory)
-        key = (tenant, trajectory, step.id or "")
-        if expected.setdefault(key, step.content) != step.content:
-            assert isinstance(result, StepRejectedError)
-        else:
-            assert result.step == step
-    found = {(e.tenant, e.trajectory, e.id): e.step.content for e in journal.every_entry()}
-    journal.close()
-    assert found == expected
 
 
 def test_a_second_owner_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from stitch import open_memory
 from stitch.core import Step, StepState
 from stitch.ingest.streaming import batches, take_in
 from stitch.label.local import LocalLabeler
@@ -48,27 +47,6 @@ def test_a_stream_that_is_left_takes_no_more() -> None:
     next(coming)
     coming.close()
     assert ended.wait(60)
-
-
-def test_many_writers_of_one_trajectory_and_of_several_lose_nothing(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m") as memory:
-
-        def write(writer: int) -> None:
-            for number in range(12):
-                step = Step(role="user", content=f"writer {writer} says {number} of the hotel")
-                memory.add(step, trajectory="shared" if number % 2 else f"own-{writer}", wait=number % 3 == 0)
-
-        threads = [threading.Thread(target=write, args=(writer,)) for writer in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        memory.flush()
-        said = [entry for name in memory.trajectories() for entry in memory.steps(name)]
-        assert len({entry.step.content for entry in said}) == len(said) == 72
-        assert {entry.state for entry in said} == {StepState.STORED}
-        assert [entry.position for entry in memory.steps("shared")] == list(range(36))
-        assert memory.lifecycle.verify().disagreements == ()
 
 
 SAID = (

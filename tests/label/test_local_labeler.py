@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from contracts.labeler import LabelerContract
-from stitch.core import LabelKind, Step, StepLabels, ToolCall
-from stitch.core.intent import GOAL_OPENED, SETUP_SCOPE
+from stitch.core import Step, StepLabels, ToolCall
+from stitch.core.intent import SETUP_SCOPE
 from stitch.label.local import LocalLabeler
 
 
@@ -45,46 +45,9 @@ def test_a_result_goes_with_its_call_and_a_step_with_its_parent() -> None:
     assert scopes[6] == scopes[4]
 
 
-def test_instructions_belong_to_no_scope_and_what_follows_them_opens_a_task() -> None:
-    prompt = said("system", "You are an agent at the desk of a workshop. Use the tools to look things up.")
-    first = said("user", "The belt sander of Ms. Arden trips the fuse.")
-    second = said("user", "A drill press came in with a bent chuck.")
-    labels = label(prompt, first, said("assistant", "I shall order a motor."), prompt, second)
-    assert scopes_of(labels)[0] == scopes_of(labels)[3] == SETUP_SCOPE
-    assert scopes_of(labels)[1] != scopes_of(labels)[4]
-    assert labels[1].intent.event_types == labels[4].intent.event_types == (GOAL_OPENED,)
-    assert labels[0].intent.event_types == ("instruct",)
-
-
 def test_who_is_called_system_and_talks_is_no_prompt() -> None:
     labels = label(said("user", "I want to go to Oslo."), said("system", "When do you want to go?"))
     assert SETUP_SCOPE not in scopes_of(labels)
-
-
-def test_words_and_a_call_about_the_same_file_go_together() -> None:
-    call = ToolCall(name="read_file", arguments={"path": "ledger/bank_import.py"})
-    labels = label(
-        said("user", "The PDF of invoices prints the total with a dot instead of a comma."),
-        said("assistant", "I look at how the PDF of invoices formats its total."),
-        said("user", "meanwhile look at the bank import please, it drops rows"),
-        Step(role="assistant", content="", tool_calls=(call,)),
-        said("tool", "def read_rows(path): ...", tool_name="read_file"),
-    )
-    assert len(set(scopes_of(labels)[2:])) == 1
-
-
-def test_a_scope_renamed_is_a_merge_and_only_one_name_is_left() -> None:
-    talk = [
-        said("ann", "the roof again"), said("bob", "the gutter of the roof leaks"),
-        said("ann", "the gutter leaks over the door"), said("bob", "I fix the gutter on Monday"),
-    ]  # fmt: skip
-    session = LocalLabeler().begin("t")
-    labels = session.label(talk)
-    inventory = session.inventory()
-    vocabulary = inventory.vocabulary()
-    read = {vocabulary.canonical(LabelKind.SCOPE, name) for name in scopes_of(labels)}
-    assert read == {scope.name for scope in inventory.scopes}
-    assert all(merge.kind is LabelKind.SCOPE for merge in inventory.merges)
 
 
 def test_a_scope_that_somebody_named_keeps_its_name() -> None:

@@ -188,36 +188,6 @@ def test_windows_are_as_few_as_can_be_and_none_is_left_with_two_steps(
     assert [len(window) for window in labeler.windows(steps)] == sizes
 
 
-def test_the_estimate_is_near_what_is_spent() -> None:
-    model, _ = model_of()
-    labeler = WindowedLabeler(model, fallback=LocalLabeler())
-    estimate = labeler.estimate(talk(100))
-    labeler.begin("t").label(talk(100))
-    spent = model.ledger.total()
-    assert estimate.calls == spent.calls
-    assert 0.5 < estimate.prompt_tokens / spent.prompt_tokens < 2
-
-
-def broken_in(*bad: str) -> Callable[[str, str], Any]:
-    """A script that cannot answer when one of these words is shown among the steps to be labeled."""
-
-    def script(system: str, user: str) -> Any:
-        steps = fields_of(user)["steps"]
-        return "sorry" if any(word in steps for word in bad) else label_by_rules(system, user)
-
-    return script
-
-
-def test_one_bad_step_is_found_by_halving_and_labeled_locally() -> None:
-    model, completion = model_of(broken_in("poison"))
-    steps = talk(16)
-    steps[5] = Step(id="5", role="user", content="poison")
-    labels = WindowedLabeler(model, fallback=LocalLabeler(), window_steps=16).begin("t").label(steps)
-    assert [n for n, made in enumerate(labels) if made.made_by == LOCAL] == [5]
-    assert len(completion.prompts) == 9  # the whole, then two halves each time: 8, 4, 2, 1
-    assert all(made.intent.scope for made in labels)
-
-
 def test_a_model_that_never_makes_sense_is_not_asked_for_every_step() -> None:
     model, completion = model_of(lambda system, user: "sorry")
     labels = WindowedLabeler(model, fallback=LocalLabeler(), window_steps=16).begin("t").label(talk(160))

@@ -22,13 +22,7 @@ from stitch.ingest import Ingestor
 from stitch.journal import Journal
 from stitch.lifecycle.relabel import relabel
 from stitch.memory import Memory
-from stitch.testing.model import (
-    LoopbackProvider,
-    completion,
-    failure,
-    fields_of,
-    label_by_rules,
-)
+from stitch.testing.model import LoopbackProvider, completion, failure, fields_of, label_by_rules
 from stitch.testing.servers import Reply, Silence
 
 
@@ -238,10 +232,7 @@ def test_relabel_with_a_provider_that_is_down_changes_nothing_of_weight(tmp_path
     with open_memory(tmp_path) as memory:
         memory.add_many(steps(20), trajectory="t")
         before = [entry.labels for entry in memory.steps("t")]
-    with (
-        LoopbackProvider(label_by_rules, faults=[failure(500)] * 99) as provider,
-        opened(tmp_path, provider) as memory,
-    ):
+    with LoopbackProvider(label_by_rules, faults=[failure(500)] * 99) as provider, opened(tmp_path, provider) as memory:
         assert memory.lifecycle.relabel() == (1, 20, 0)
         after = [entry.labels for entry in memory.steps("t") if entry.labels]
         assert [labels.model_copy(update={"reason": ""}) for labels in after] == before

@@ -20,15 +20,7 @@ from stitch import signatures
 from stitch.lm import LanguageModel, Purpose
 from stitch.lm.adapter import ReplyAdapter, compact
 from stitch.lm.reading import json_in, whole_items
-from stitch.lm.replies import (
-    KeptReplies,
-    asking_again,
-    decode_reply,
-    digest_of,
-    encode_reply,
-    reply_of,
-    text_of,
-)
+from stitch.lm.replies import KeptReplies, asking_again, decode_reply, digest_of, encode_reply, reply_of, text_of
 from stitch.testing.model import ScriptedCompletion
 
 

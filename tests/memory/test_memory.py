@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stitch import Step, open_memory, open_tenants
-from stitch.errors import (
-    ScopeError,
-    SettingsError,
-)
+from stitch.errors import ScopeError, SettingsError
 from stitch.maintenance import backup_memory, export_memory
 
 STEPS = [
@@ -38,18 +35,9 @@ def test_a_failed_open_leaves_no_folder_behind_and_nothing_locked(tmp_path, wron
 
 
 ODD = [
-    "vic\x07tim",
-    " victim",
-    "victim ",
-    "victim\n",
-    "vic\x00tim",
-    "\x85victim",
-    "vic\u2028tim",
-    "\tvictim",
-    "",
-    " ",
+    "vic\x07tim", " victim", "victim ", "victim\n", "vic\x00tim", "\x85victim", "vic\u2028tim", "\tvictim", "", " ",
     "\ud800",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("tenant", ODD)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -31,73 +32,35 @@ from stitch.observe import LogObserver, Observers, TraceObserver
 
 ACCEPTED = StepsAccepted(tenant="a", trajectory="t", steps=("1", "2"))
 SECRET = "the password is swordfish"
-EVENTS: list[tuple[MemoryEvent, int, str]] = [
-    (ACCEPTED, logging.DEBUG, "accepted 2 steps of 't' of 'a'"),
-    (
-        StepsStored(tenant="a", trajectory="t", steps=("1",), made_by="local"),
-        logging.DEBUG,
-        "stored step '1' of 't' of 'a', labeled by local",
-    ),
-    (
-        StepsFailed(tenant="a", trajectory="t", steps=("1",), reason="no model"),
-        logging.WARNING,
-        "failed step '1' of 't' of 'a': no model",
-    ),
-    (
-        InputRejected(tenant="a", rejection=Rejection(source="f.jsonl", line=3, reason="no content", text=SECRET)),
-        logging.WARNING,
-        "rejected f.jsonl line 3 of 'a': no content",
-    ),
-    (
-        LabelsMerged(
-            tenant="a", trajectory="t", merge=LabelMerge(kind=LabelKind.EVENT_TYPE, alias="query", into="ask")
-        ),
-        logging.INFO,
-        "merged event_type 'query' into 'ask' of 't' of 'a'",
-    ),
-    (
-        StepCorrected(tenant="a", trajectory="t", step="1", by="ann"),
-        logging.DEBUG,
-        "corrected step '1' of 't' of 'a', by ann",
-    ),
-    (
-        StepsRetired(tenant="a", trajectory="t", steps=("1", "2"), reason=SECRET),
-        logging.DEBUG,
-        "retired 2 steps of 't' of 'a'",
-    ),
-    (
-        StepsRestored(tenant="a", trajectory="t", steps=("1",), by="ann"),
-        logging.DEBUG,
-        "put back step '1' of 't' of 'a', by ann",
-    ),
-    (
-        StepsErased(tenant="a", steps=3, trajectories=2),
-        logging.DEBUG,
-        "erased 3 steps of 2 trajectories of 'a'",
-    ),
-    (
-        Searched(
-            tenant="a", trajectory="t", query=SECRET, intent_filter=IntentFilter(), hits=("x", "y"), milliseconds=1.25
-        ),
-        logging.DEBUG,
-        "searched of 't' of 'a': 2 hits in 1.2 ms",
-    ),
-    (
-        Searched(tenant="a", trajectory=None, query=SECRET, intent_filter=IntentFilter(), hits=(), milliseconds=3.0),
-        logging.DEBUG,
-        "searched all of 'a': 0 hits in 3.0 ms",
-    ),
-]
+OF_T: Any = {"tenant": "a", "trajectory": "t"}
+QUERY = IntentFilter()
+MERGE = LabelMerge(kind=LabelKind.EVENT_TYPE, alias="query", into="ask")
+REJECTION = Rejection(source="f.jsonl", line=3, reason="no content", text=SECRET)
+EVENTS: list[tuple[MemoryEvent, str, str]] = [
+    (ACCEPTED, "DEBUG", "accepted 2 steps of 't' of 'a'"),
+    (StepsStored(**OF_T, steps=("1",), made_by="local"), "DEBUG", "stored step '1' of 't' of 'a', labeled by local"),
+    (StepsFailed(**OF_T, steps=("1",), reason="no"), "WARNING", "failed step '1' of 't' of 'a': no"),
+    (InputRejected(tenant="a", rejection=REJECTION), "WARNING", "rejected f.jsonl line 3 of 'a': no content"),
+    (LabelsMerged(**OF_T, merge=MERGE), "INFO", "merged event_type 'query' into 'ask' of 't' of 'a'"),
+    (StepCorrected(**OF_T, step="1", by="ann"), "DEBUG", "corrected step '1' of 't' of 'a', by ann"),
+    (StepsRetired(**OF_T, steps=("1", "2"), reason=SECRET), "DEBUG", "retired 2 steps of 't' of 'a'"),
+    (StepsRestored(**OF_T, steps=("1",), by="ann"), "DEBUG", "put back step '1' of 't' of 'a', by ann"),
+    (StepsErased(tenant="a", steps=3, trajectories=2), "DEBUG", "erased 3 steps of 2 trajectories of 'a'"),
+    (Searched(**OF_T, query=SECRET, intent_filter=QUERY, hits=("x", "y"), milliseconds=1.25), "DEBUG",
+     "searched of 't' of 'a': 2 hits in 1.2 ms"),
+    (Searched(tenant="a", trajectory=None, query=SECRET, intent_filter=QUERY, hits=(), milliseconds=3.0), "DEBUG",
+     "searched all of 'a': 0 hits in 3.0 ms"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("event", "level", "line"), EVENTS)
 def test_each_event_is_one_log_line_at_its_level(
-    event: MemoryEvent, level: int, line: str, caplog: pytest.LogCaptureFixture
+    event: MemoryEvent, level: str, line: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG, "stitch.events"):
         LogObserver().notice(event)
     (record,) = caplog.records
-    assert (record.levelno, record.getMessage()) == (level, line)
+    assert (record.levelname, record.getMessage()) == (level, line)
     assert record.__dict__["event"] is event
     assert SECRET not in record.getMessage()
 
@@ -108,9 +71,7 @@ def test_a_trace_holds_one_line_an_event(tmp_path: Path) -> None:
     with TraceObserver(path, clock=lambda: 12.5) as trace:
         for event, _, _ in EVENTS:
             trace.notice(event)
-        lines = [
-            orjson.loads(line) for line in path.read_bytes().splitlines()
-        ]  # written at once, not when it is closed
+        lines = list(map(orjson.loads, path.read_bytes().splitlines()))  # written at once, not when it is closed
     trace.close()
     assert lines[0] == {"event": "earlier"}
     assert lines[1] == {"event": "StepsAccepted", "at": 12.5, "tenant": "a", "trajectory": "t", "steps": ["1", "2"]}

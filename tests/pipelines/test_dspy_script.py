@@ -97,16 +97,6 @@ def test_what_was_not_predicted_counts_for_nothing(labeled: Path) -> None:
         lessons.metric(dspy.Example(steps="x"), given)
 
 
-def test_examples_can_be_saved_with_their_further_fields(labeled: Path, tmp_path: Path) -> None:
-    program = WindowProgram()
-    program.label_window.demos = WindowLessons(labeled).train[:2]
-    program.save(tmp_path / "window.json")
-    with open_memory(tmp_path / "m", labels="model", lm=scripted(label_by_rules)[0],
-                     label_program=str(tmp_path / "window.json")) as memory:  # fmt: skip
-        memory.add_many(of_day(20), trajectory="t")
-        memory.flush()
-
-
 def test_lessons_need_labels(tmp_path: Path) -> None:
     data = write_lines(tmp_path / "few.jsonl", [days(n) for n in range(3)])
     with pytest.raises(InputError, match="3 examples are too few"):

@@ -7,14 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from doubles.lessons import (
-    LESSON,
-    answering_pupil,
-    choosing_pupil,
-    label_poorly,
-    labeling_pupil,
-    write_asked_days,
-)
+from doubles.lessons import LESSON, answering_pupil, choosing_pupil, label_poorly, labeling_pupil, write_asked_days
 from stitch.bench.training.sources import open_task
 from stitch.errors import ModelUnavailableError
 from stitch.lm import LanguageModel, Limits

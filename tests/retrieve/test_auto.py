@@ -7,15 +7,7 @@ from typing import Any
 
 from doubles.scoring import snippet
 from stitch import open_memory
-from stitch.core import (
-    LABEL_DENSITY,
-    ContextualIntent,
-    Label,
-    LabelKind,
-    LabelVocabulary,
-    RankingRule,
-    ScoredSnippet,
-)
+from stitch.core import LABEL_DENSITY, ContextualIntent, Label, LabelKind, LabelVocabulary, RankingRule, ScoredSnippet
 from stitch.retrieve.explain import FilterChange, WhyNot, explain_rank
 
 

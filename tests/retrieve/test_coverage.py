@@ -23,10 +23,7 @@ def test_what_says_the_same_as_the_first_comes_after_what_says_something_new() -
 
 
 @given(
-    st.lists(st.floats(0.01, 1.0), min_size=1, max_size=30),
-    st.floats(0, 1),
-    st.integers(0, 1000),
-    st.floats(0, 0.5),
+    st.lists(st.floats(0.01, 1.0), min_size=1, max_size=30), st.floats(0, 1), st.integers(0, 1000), st.floats(0, 0.5)
 )
 def test_everything_is_chosen_once_and_the_beginning_does_not_depend_on_the_end(
     relevance: list[float], share: float, seed: int, repeat: float
@@ -43,12 +40,5 @@ def test_everything_is_chosen_once_and_the_beginning_does_not_depend_on_the_end(
         made.append(place)
         return len(made) == 3
 
-    part = choose_covering(
-        relevance,
-        vectors @ vectors.T,
-        share=share,
-        groups=groups,
-        repeat=repeat,
-        enough=is_enough,
-    )
+    part = choose_covering(relevance, vectors @ vectors.T, share=share, groups=groups, repeat=repeat, enough=is_enough)
     assert part.order == whole.order[: len(part.order)]

@@ -58,8 +58,7 @@ def test_no_sentence_that_bears_what_is_asked_for_is_left_out(text: str) -> None
 
 
 @pytest.mark.parametrize(
-    "query",
-    ["What evidence was there?", "List the foods I like.", "What did we do at the Blue Door Inn?"],
+    "query", ["What evidence was there?", "List the foods I like.", "What did we do at the Blue Door Inn?"]
 )
 def test_other_questions_get_whole_steps(query: str) -> None:
     assert shown(query, SPEECH) == SPEECH

@@ -11,14 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doubles.scoring import pool_of, ranked, snippet
-from stitch.core import (
-    ContextualIntent,
-    FilterMaker,
-    IntentFilter,
-    MemorySnippet,
-    Origin,
-    Selection,
-)
+from stitch.core import ContextualIntent, FilterMaker, IntentFilter, MemorySnippet, Origin, Selection
 from stitch.retrieve import FEATURES, Candidate
 from stitch.retrieve.explain import phrase
 from stitch.retrieve.order import OF_A_DAY, weights

@@ -148,19 +148,6 @@ def test_a_question_is_matched_against_the_labels_of_its_own_tenant_and_trajecto
     assert set(asked) == {("a", "trip")}
 
 
-def test_merged_labels_are_found_under_either_name() -> None:
-    merge = LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="fare", into="price")
-    kept = [snippet("a", step="0"), snippet("b", step="1", intent=ContextualIntent(entity_types=("fare",)))]
-    retriever = intent_retriever(
-        stored(kept),
-        choosing=IntentFilter(entity_types=("fare",)),
-        inventory=INVENTORY.model_copy(update={"merges": (merge,)}),
-    )
-    hit = retriever.search(ASKED).hits[0]
-    assert hit.snippet.step == "1"
-    assert hit.matched == {Label(LabelKind.ENTITY_TYPE, "price")}
-
-
 @pytest.mark.parametrize("mode", ["intent", "dense", "lexical", "hybrid"])
 def test_hits_are_shown_with_the_names_that_their_labels_were_merged_into(mode: str) -> None:
     pairs = ((LabelKind.SCOPE, "first day", "day 1 itinerary"), (LabelKind.EVENT_TYPE, "tell", "inform"))

@@ -27,24 +27,8 @@ MOST_GROWTH = 2 * TIMES
 NOISE_S = 0.002
 """What takes less is not looked at: the clock is no finer."""
 UNITS = (
-    " ",
-    "a",
-    "1",
-    "\n",
-    "A ",
-    "a.",
-    "<",
-    '"',
-    "\\",
-    "no. ",
-    "at 9:15 ",
-    "$4 ",
-    "it, ",
-    "(",
-    "-",
-    "https://a.b/",
-    "é",
-)
+    " ", "a", "1", "\n", "A ", "a.", "<", '"', "\\", "no. ", "at 9:15 ", "$4 ", "it, ", "(", "-", "https://a.b/", "é",
+)  # fmt: skip
 
 
 def patterns() -> dict[str, re.Pattern[str]]:

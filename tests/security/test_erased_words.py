@@ -143,13 +143,7 @@ def beside(folder: Path) -> None:
         ],
         "rejects.jsonl": [
             {"tenant": "zqown", "source": "zqdir/zqa.jsonl", "line": 3, "reason": "malformed", "text": "{zqd"},
-            {
-                "tenant": "zqown",
-                "source": "-",
-                "line": 1,
-                "reason": "step 'zqs' of trajectory 'zqb' is known",
-                "text": "",
-            },
+            {"tenant": "zqown", "source": "-", "line": 1, "reason": "'zqs' of trajectory 'zqb' is known", "text": ""},
             {"tenant": "zqown", "source": "-", "line": 2, "reason": "it is known", "text": "they call it zib"},
             {"tenant": "zqown", "source": "-", "line": 4, "reason": "it is known", "text": "an innocent line"},
             {"tenant": "them", "source": "zqdir/zqa.jsonl", "line": 3, "reason": "malformed", "text": "zib"},

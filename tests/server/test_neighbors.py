@@ -28,22 +28,12 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("timeline", {"trajectory": "t2"}),
     ("forget", {"trajectory": "t2", "action": "erase", "dry_run": True}),
     ("history", {"trajectory": "t1", "step": "1"}),
+    ("label_windows", {"model": "hand", "window_steps": 9}),
     *(
         (name, {})
-        for name in (
-            "about",
-            "corrections",
-            "export",
-            "inventory",
-            "labels",
-            "recalls",
-            "receipts",
-            "status",
-            "themes",
-            "totals",
-        )
+        for name in ("about", "corrections", "export", "inventory", "labels", "recalls", "receipts", "status")
     ),
-    *((name, {}) for name in ("trajectories", "verify")),
+    *((name, {}) for name in ("status", "themes", "totals", "trajectories", "verify")),
 )
 _OF_THE_CLOCK = re.compile(
     rb'\\?"(?:recorded|replaced_at|at|until|began|ended|\w*(?:seconds|milliseconds|_ms|_s))\\?": ?[\d.e-]+'
@@ -57,10 +47,7 @@ def _written(folder: Path, *, beside: bool) -> dict[str, bytes]:
         for number in range(1, 4):
             for text in SAID:
                 if other is not None:
-                    other.add(
-                        Step(role="user", content=f"{text.format(number)} Lake, hotel!"),
-                        trajectory=f"t{number}",
-                    )
+                    other.add(Step(role="user", content=f"{text.format(number)} Lake, hotel!"), trajectory=f"t{number}")
                 ann.add(Step(role="user", content=text.format(number)), trajectory=f"t{number}")
                 if other is not None and number == 2:
                     other.themes()

@@ -25,10 +25,7 @@ from stitch.store.options import QdrantOptions
 LIVE = os.environ.get("STITCH_TEST_QDRANT_URL") or os.environ.get("STITCH_QDRANT_URL")
 JOURNAL = "live tests"
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.skipif(LIVE is None, reason="STITCH_TEST_QDRANT_URL names no server"),
-]
+pytestmark = [pytest.mark.server, pytest.mark.skipif(LIVE is None, reason="STITCH_TEST_QDRANT_URL names no server")]
 
 MakeServer = Callable[[], Server]
 

@@ -5,7 +5,6 @@ import pytest
 from stitch import Step, open_memory
 from stitch.errors import InputError, SettingsError
 from stitch.lifecycle.selection import Selector
-from stitch.trees.core.nodes import Several
 
 TRIP = {
     "type": "Plan",
@@ -50,15 +49,6 @@ def test_steps_are_asked_as_a_tree_of_trajectories_and_scopes(memory):
     assert memory.select('//Step[@role = "user"][-1]', trajectory="home").ids == ("home/0",)
     assert memory.select('//Step[text ~= "flight"]').ids[0] in ("run/3", "run/4")
     assert memory.select('//Step[node ~= "login"]/ancestor::Trajectory').ids == ("run",)
-
-
-def test_an_attribute_with_several_values_matches_if_one_does(memory):
-    labelled = memory.select("//Step[@event_type]")
-    assert len(labelled) > 0
-    for node in labelled:
-        assert isinstance(node.fields["event_type"], Several)
-        for value in node.fields["event_type"].values:
-            assert node.id in memory.select(f'//Step[@event_type = "{value}"]').ids
 
 
 def test_retired_steps_are_no_steps_any_more(memory):

@@ -15,16 +15,7 @@ from doubles.trees import random_node, random_operations
 from stitch.errors import ConflictError, EditRefusedError, InputError, JournalError
 from stitch.journal import NewRecord
 from stitch.trees import Node, Tree
-from stitch.trees.core.commits import (
-    TREES,
-    keys_of,
-    load_entry,
-    load_whole,
-    log_key,
-    texts_of,
-    whole_key,
-    whole_record,
-)
+from stitch.trees.core.commits import TREES, keys_of, load_entry, load_whole, log_key, texts_of, whole_key, whole_record
 from stitch.trees.core.edits import apply
 from stitch.trees.core.log import NewCommit, TreeLog
 from stitch.trees.core.operations import Delete, Move, SetField

@@ -11,13 +11,7 @@ from doubles.golden import compare_phrases
 from stitch.embed import HashingEmbedder
 from stitch.errors import ReplyError, SettingsError
 from stitch.retrieve.path import Forest, select
-from stitch.retrieve.path.scorers import (
-    Passage,
-    embedder_scorer,
-    rated_scorer,
-    scorer_named,
-    static_scorer,
-)
+from stitch.retrieve.path.scorers import Passage, embedder_scorer, rated_scorer, scorer_named, static_scorer
 from stitch.retrieve.path.scorers.reading import denied
 from stitch.retrieve.path.scorers.similarity import best_cut
 from stitch.retrieve.path.semantics import ScorerSemantics

@@ -56,11 +56,7 @@ def test_lines_of_a_theme_stand_together_and_in_the_order_in_which_they_happened
 
 
 def test_sentences_of_a_step_stand_on_one_line_with_a_sign_where_something_is_left_out() -> None:
-    pieces = [
-        placed("One.", "a", 1, at=(0, 0)),
-        placed("Five.", "a", 1, at=(0, 4)),
-        placed("Two.", "a", 1, at=(0, 1)),
-    ]
+    pieces = [placed("One.", "a", 1, at=(0, 0)), placed("Five.", "a", 1, at=(0, 4)), placed("Two.", "a", 1, at=(0, 1))]
     page = fit_page(pieces, budget_tokens=500, counter=COUNTER)
     assert "One. Two. … Five." in page.text
 

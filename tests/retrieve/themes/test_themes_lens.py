@@ -8,37 +8,21 @@ from pathlib import Path
 import pytest
 
 from stitch import Memory, open_memory
-from stitch.lifecycle.selection import Selector
 from stitch.retrieve import PieceCounter
 
 TALK = [
-    (
-        "Ada",
-        (
-            "Good morning! I adopted a brown dog named Rex in March. "
-            "The shelter was very crowded that day, and we waited in the yard for an hour with many families."
-        ),
-    ),
+    ("Ada", ("Good morning! I adopted a brown dog named Rex in March. "
+            "The shelter was very crowded that day, and we waited in the yard for an hour with many families.")),
     ("Ben", "Wow! What does Rex eat?"),
     ("Ada", "Only dry food. The vet said so."),
     ("Ben", "I painted the fence of my garden green. It took all weekend, and my back hurts."),
-    (
-        "Ada",
-        (
-            "My sister gave me a gray cat called Moss for my birthday. "
-            "We had cake and played cards until late, and somebody broke the big blue vase that stood in the hall."
-        ),
-    ),
+    ("Ada", ("My sister gave me a gray cat called Moss for my birthday. "
+            "We had cake and played cards until late, and somebody broke the big blue vase that stood in the hall.")),
     ("Ben", "The train to Oslo was late again. I waited two hours at the station and read a book about ships."),
-    (
-        "Ada",
-        (
-            "I bought two goldfish at the market. They live in a bowl beside the window. "
-            "The market sells honey, old books, lamps, carpets and all sorts of tools too."
-        ),
-    ),
+    ("Ada", ("I bought two goldfish at the market. They live in a bowl beside the window. "
+            "The market sells honey, old books, lamps, carpets and all sorts of tools too.")),
     ("Ben", "Thanks! See you."),
-]
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -82,14 +66,6 @@ def test_few_tokens_hold_a_sentence_of_each_of_many_long_steps(tmp_path: Path) -
         question = "Which tools did I buy for my workshop?"
         shown = memory.search(question, retriever="themes", budget_tokens=300).context()
     assert [thing for thing in things if f" {thing} " in shown] == list(things)
-
-
-def test_what_is_erased_is_found_no_more(memory: Memory) -> None:
-    assert "Moss" in memory.search("Ada's cat", retriever="themes").context()
-    memory.lifecycle.erase(Selector(trajectory="talk", step="4"))
-    result = memory.search("Ada's cat", retriever="themes")
-    assert "Moss" not in result.context()
-    assert all("Moss" not in piece.text for piece in result.pieces)
 
 
 def test_a_question_of_low_trust_stands_before_no_answer_that_is_trusted_more(tmp_path: Path) -> None:
