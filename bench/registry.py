@@ -118,7 +118,7 @@ def method_names(text: str | None) -> tuple[str, ...]:
 
 
 def missing_for(name: str, data: DataSet) -> str | None:
-    """Why a method cannot be run on a set; None if it can."""
+    """The reason a method cannot be run on a set; None if it can."""
     return "the set has no gold labels" if name == GOLD_METHOD and not any(data.gold.values()) else None
 
 

@@ -62,7 +62,7 @@ def _labeled(run: Run) -> dict[str, Any]:
 
 
 def _places(run: Run, limit: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Of questions that can be drawn, where the gold steps stand and the first that each method found."""
+    """Positions of the gold steps and of each method's first hits, of questions that can be drawn."""
     steps = {note.trajectory: note.labeled.steps for note in run.prepared if note.labeled is not None}
     for records in _most_differing(run, limit):
         one = next(iter(records.values()))

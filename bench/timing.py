@@ -46,7 +46,7 @@ def sample_steps(rng: random.Random, steps: int) -> Iterator[Step]:
 
 
 def sample_batches(rng: random.Random, steps: int) -> list[list[Step]]:
-    """So many steps as trajectories of `TRAJECTORY_STEPS`."""
+    """Sample steps as trajectories of `TRAJECTORY_STEPS`."""
     starts = range(0, steps, TRAJECTORY_STEPS)
     return [list(sample_steps(rng, min(TRAJECTORY_STEPS, steps - start))) for start in starts]
 

@@ -306,7 +306,7 @@ class _IngestProgress:
         self._source = ""
 
     def stored(self, steps: int) -> None:
-        """So many steps more are stored."""
+        """Count stored steps."""
         self._steps += steps
         self._progress.what = f"{counted(steps=self._steps)}"
         self._progress.advance(0)

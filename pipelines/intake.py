@@ -60,7 +60,7 @@ class IngestReport(BaseModel):
 
     @property
     def exit_status(self) -> int:
-        """With which the command ends: 1 if steps failed, 6 if a model labeled nothing, 5 if some wait, 3 if some were
+        """Exit status of the command: 1 if steps failed, 6 if a model labeled nothing, 5 if some wait, 3 if some were
         rejected.
         """
         new = self.steps - self.repeated
@@ -107,7 +107,7 @@ class Intake:
         self._started = time.perf_counter()
 
     def keep(self, item: SourcedStep) -> int:
-        """Let a step wait until it is stored; return how many of its trajectory do."""
+        """Buffer a step until it is stored; return the number buffered of its trajectory."""
         waiting = self._waiting.setdefault(item.trajectory, [])
         waiting.append(item)
         self.kept += 1
@@ -202,7 +202,7 @@ def _count_new(memory: Memory, new: dict[str, int], report: IngestReport) -> Non
 
 
 def _count_other_labels(memory: Memory, known: dict[str, set[int]]) -> int:
-    """Of steps that were known already, by position, those whose labels the memory's labeler has not made."""
+    """Number of known steps, given by position, whose labels another labeler made."""
     return sum(
         entry.position in positions and entry.labels is not None and entry.labels.made_by != memory.labeler
         for trajectory, positions in known.items()

@@ -194,5 +194,5 @@ def asking(predictor: Any, *, asks: bool) -> Any:
 
 
 def _of(prompt: type[dspy.Signature], inputs: dict[str, Any]) -> dict[str, Any]:
-    """Of inputs, those of a prompt that no earlier one gives."""
+    """The inputs of a prompt that no earlier one gives."""
     return {name: value for name, value in inputs.items() if name in prompt.input_fields}

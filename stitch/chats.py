@@ -113,7 +113,7 @@ class Chats:
         return [Given(step, clean, digest_of(clean)) for step, clean in zip(steps, told, strict=True)]
 
     def _revise(self, known: Step, step: Step, *, trajectory: str) -> None:
-        """Let a stored message say what it says now; what it said stays in its history."""
+        """Replace the text of a stored message; its history keeps the earlier text."""
         from stitch.lifecycle.correct import correct
 
         correct(self._ingestor, tenant=self._tenant, trajectory=trajectory, step=str(known.id), at=time.time(),

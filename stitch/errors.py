@@ -55,7 +55,7 @@ _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
 
 
 class InputError(StitchError, exit_code=2):
-    """Something given cannot be used."""
+    """An input that cannot be used."""
 
 
 class StepRejectedError(InputError, exit_code=3):
@@ -79,7 +79,7 @@ class ScopeError(StitchError, exit_code=2):
 
 
 class ConflictError(StitchError, exit_code=4):
-    """Somebody else was first: what was to be changed is not as whoever changes it knows it."""
+    """A conflicting change: what was to be changed has been changed by another."""
 
 
 class JournalError(StitchError, exit_code=5):
@@ -129,7 +129,7 @@ class EmbedderError(StitchError):
 
 
 class CanceledError(StitchError):
-    """Whoever asked has left: a search, a count or another reading is given up, and nothing was changed."""
+    """A call given up because its caller has left; nothing was changed."""
 
 
 class CallInterruptedError(StitchError):

@@ -105,7 +105,7 @@ class DataSet:
         )
 
     def limited(self, questions: int | None) -> DataSet:
-        """So many questions, of each type in turn, with the trajectories that they ask about; everything if None."""
+        """The set cut to a number of questions, of each type in turn, with their trajectories; all of it if None."""
         if questions is None:
             return self
         by_type: dict[str, list[int]] = {}

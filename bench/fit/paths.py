@@ -97,7 +97,7 @@ Domains = Mapping[str, list[Example]]
 
 
 def fits_without(domains: Domains, *, beside: Sequence[Example], strength: float = STRENGTH) -> dict[str, Calibration]:
-    """For each domain a model that was fitted on all others, and on what stands beside."""
+    """Leave-one-out fits: for each domain a model fitted on all others, and on the examples beside."""
 
     def fitted(others: Domains) -> Calibration:
         return fit([*(example for own in others.values() for example in own), *beside], strength=strength)

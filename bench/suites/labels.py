@@ -135,7 +135,7 @@ _TELLING = ("success", "empty", "partial", "report result", *_BAD)
 
 
 def _score_outcomes(steps: Sequence[_Step]) -> Figures | None:
-    """Of what gold calls a result or an error, how much is known as one and as which; F1 is that of errors."""
+    """Accuracy of results and errors against gold; F1 is that of errors."""
     known = [(step, _WENT[step.gold[0]]) for step in steps if len(step.gold) == 1 and step.gold[0] in _WENT]
     if not known:
         return None

@@ -227,7 +227,7 @@ def _told(gold: GoldLabels) -> str:
 
 
 def _scopes(made: Sequence[Made], right: Right) -> list[tuple[int, Hashable, Hashable]]:
-    """Of the steps with a gold scope: number, scope and gold."""
+    """Number, scope and gold of the steps with a gold scope."""
     pairs = enumerate(zip(made, right.steps, strict=True), start=1)
     return [(n, own.intent.scope, _scope_name(gold)) for n, (own, gold) in pairs if gold.scope]
 

@@ -75,7 +75,7 @@ def asked_memory(data: DataSet) -> Iterator[Memory]:
 
 
 def question_keys(data: DataSet) -> dict[str, str]:
-    """For each question, by id, a digest of what is asked of which steps: the same in two copies of a data set."""
+    """Digests of the questions and their steps, by id: the same in two copies of a data set."""
     contents = {
         each.id: _digest("\0".join(f"{step.role}\0{step.content}" for step in each.steps)) for each in data.trajectories
     }

@@ -52,7 +52,7 @@ class Wanted(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Something that is said, and the steps that it shows."""
+    """A line of a context, and the steps that it shows."""
 
     text: str
     steps: frozenset[str]

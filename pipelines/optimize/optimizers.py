@@ -80,7 +80,7 @@ def _showing_replies(student: Student, lessons: Sequence[Lesson], setting: Setti
 
 
 def mipro(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
-    """Let the model propose instructions, and search for the best pair of instruction and examples."""
+    """MIPRO: the model proposes instructions, and the best pair of instruction and examples is searched for."""
     from dspy.teleprompt import MIPROv2
 
     optimizer = MIPROv2(
@@ -104,7 +104,7 @@ def mipro(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
 
 
 def gepa(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
-    """Let the model reflect on what the feedback says, and rewrite the instructions; keep what does better."""
+    """GEPA: the model reflects on the feedback and rewrites the instructions; the better ones are kept."""
     from dspy.teleprompt import GEPA
 
     examples = _examples(lessons, seed=setting.seed)

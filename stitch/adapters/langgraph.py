@@ -77,7 +77,7 @@ class _Held(NamedTuple):
         return until is not None and until <= now
 
     def fields(self) -> dict[str, Any]:
-        """Of an `Item`."""
+        """Fields of an `Item`."""
         made, changed = (datetime.fromtimestamp(self.about[name], timezone.utc) for name in ("created", "updated"))
         return {"value": self.about["value"], "key": self.key, "namespace": self.namespace, "created_at": made,
                 "updated_at": changed}  # fmt: skip
@@ -259,7 +259,7 @@ class MemoryStore(BaseStore):
         return (self.ttl_config or {}).get("omit_expired", True) and held.expired(self._clock())
 
     def _refresh(self, read: Sequence[_Held], *, wanted: bool) -> None:
-        """Let the minutes of items begin again that are read, unless they began just now."""
+        """Restart the time to live of items that are read, unless it began just now."""
         if not wanted:
             return
         now = self._clock()

@@ -69,7 +69,7 @@ _REQUEST: ContextVar[Any] = ContextVar("request", default=None)
 
 
 def _remember_request(answers: Answers) -> ServerMiddleware[Any]:
-    """Let whoever answers a message know with which request it came; tools for trees are listed where trees are."""
+    """Middleware that records the request of each message; tools for trees are listed where trees are."""
 
     async def remember(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         remembered = _REQUEST.set(ctx.request)
@@ -95,7 +95,7 @@ def _without_trees(result: HandlerResult) -> HandlerResult:
 
 @contextmanager
 def _logging_unchanged() -> Iterator[None]:
-    """Let a server be made without its handlers of log records: whoever runs it decides what is logged."""
+    """Keep a server from adding handlers of log records: whoever runs it decides what is logged."""
     handlers, level = list(logging.root.handlers), logging.root.level
     yield
     logging.root.handlers[:] = handlers

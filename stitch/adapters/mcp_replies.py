@@ -39,7 +39,7 @@ class SearchReply(Reply):
 
 
 class Remembered(Reply):
-    """That a step is durable."""
+    """Receipt of a stored step."""
 
     trajectory: str
     step: str
@@ -90,7 +90,7 @@ class HistoryReply(Reply):
 
 
 class Corrected(Reply):
-    """That a step is put right."""
+    """Receipt of a correction."""
 
     trajectory: str
     step: str
@@ -157,7 +157,7 @@ class Nodes(Reply):
 
 
 class Edited(Reply):
-    """That an edit is durable."""
+    """Receipt of an edit."""
 
     tree: str
     versions: list[str]

@@ -156,7 +156,7 @@ class ClusterWorker:
                 _log.info("stalled jobs are looked for later: %s", error)
 
     async def _rescue(self) -> None:
-        """Let others do the jobs of workers that were not heard of, and such that were lost on the way here."""
+        """Requeue the jobs of workers that went silent, and jobs that were lost on the way here."""
         manager = self._app.job_manager
         stalled = list(await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=ALIVE_S))
         mine = self._taking.worker_id if self._taking is not None else None

@@ -17,7 +17,7 @@ _WITHOUT_LABELS = ("dense", "lexical", "hybrid")
 
 
 def given_on_line(*names: str) -> list[str]:
-    """Those of the options of the running command that stand on its line, as they are written; none outside of one."""
+    """Options of the running command that stand on its line, as they are written; none outside of one."""
     context = click.get_current_context(silent=True)
     if context is None:
         return []

@@ -13,7 +13,7 @@ _IS_CANCELED: ContextVar[Callable[[], bool] | None] = ContextVar("is_canceled", 
 
 @contextmanager
 def cancelable(is_canceled: Callable[[], bool] | None) -> Iterator[None]:
-    """Let the work in this context be given up; it may only read, for a boundary may lie anywhere in it.
+    """Make the work in this context cancelable; it may only read, for a boundary may lie anywhere in it.
 
     Args:
         is_canceled: Says whether whoever asked has left; asked at each boundary. None for work that is always finished.

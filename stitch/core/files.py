@@ -66,7 +66,7 @@ def read_bounded(path: Path, *, most_bytes: int, opener: Callable[[str, int], in
 
 
 def sync(path: Path) -> None:
-    """Let what a file or folder holds survive a loss of power, where the system can."""
+    """Flush a file or folder to disk, so that it survives a loss of power where the system can do so."""
     if sys.platform != "win32":  # there a folder cannot be synced, and need not be
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -95,7 +95,7 @@ def make_private_folder(folder: Path, *, parents: bool = False) -> None:
 
 
 def keep_others_from_writing(folder: Path) -> None:
-    """Let nobody but the user put files into a folder of the user's: who can, could lay others in their place.
+    """Restrict writing in a folder to its user: whoever can write could put other files in place.
 
     Who may read it stays as it is, and so does a folder of somebody else.
     """
@@ -117,7 +117,7 @@ def copy_private(source: Path, to: Path) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Let nobody but the user read what libraries have written into a folder."""
+    """Restrict reading of files that libraries have written into a folder to their user."""
     for path, about in _inside(folder):
         if about.st_mode & 0o077 and (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
             with suppress(OSError):  # a file that has just gone, or is another user's

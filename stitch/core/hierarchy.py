@@ -30,7 +30,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Something that a step says and that can be read alone."""
+    """A sentence of a step that can be read alone."""
 
     id: str
     """Stable: as long as the step is there, whatever becomes of its labels and of the themes."""

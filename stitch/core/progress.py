@@ -16,7 +16,7 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
-    """Let somebody look on at the work that is begun in this context."""
+    """Report the progress of work that is begun in this context to a watcher."""
     token = _WATCHER.set(watcher)
     try:
         yield
@@ -40,7 +40,7 @@ class Progress:
         self.advance(0)
 
     def advance(self, count: int = 1) -> None:
-        """So much more is done."""
+        """Add to the work done."""
         self.done += count
         if self._watcher is not None:
             self._watcher(self.what, self.done, self.of)

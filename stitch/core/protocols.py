@@ -337,7 +337,7 @@ class StepSource(Protocol):
 
 @runtime_checkable
 class Observer(Protocol):
-    """Is told what happens in a memory."""
+    """Observer of the events of a memory."""
 
     def notice(self, event: MemoryEvent) -> None:
         """Take note of an event. Must be quick and must not raise."""
@@ -360,4 +360,4 @@ class PromptModule(Protocol):
     """A module of DSPy with the prompts of a program, as DSPy's optimizers return it."""
 
     def named_predictors(self) -> list[tuple[str, Any]]:
-        """Its predictors, by the names of their attributes."""
+        """Predictors by the names of their attributes."""

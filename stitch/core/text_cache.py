@@ -13,7 +13,7 @@ Cached = TypeVar("Cached")
 
 
 class TrajectoryCache(Protocol):
-    """Something that remembers words of trajectories from one call to the next."""
+    """A cache of words of trajectories."""
 
     def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
         """Forget what a trajectory says, until it is told again."""

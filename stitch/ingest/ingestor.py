@@ -365,7 +365,7 @@ class Ingestor:
         self._states.replay(tenant, trajectory, left=left)
 
     def snippets_in(self, store: SnippetStore) -> SnippetProjection:
-        """Those of another store, which is built anew beside the one that serves."""
+        """Snippets in another store, which is rebuilt beside the one that serves."""
         return SnippetProjection(
             journal=self.journal, store=store, embedder=self.embedder, lexical=self.lexical, name="next snippets"
         )
@@ -394,7 +394,7 @@ class Ingestor:
         note_lag(self.journal, tenant=tenant, topic=topic, group=group, messages=messages, at=self._clock())
 
     def topics(self, tenant: str) -> dict[str, str]:
-        """Of how many messages each topic and its group is behind, as it was told last."""
+        """Consumer lag of each topic and its group, in messages, as it was noted last."""
         return told_lags(self.journal, tenant=tenant)
 
     def receipts(self, tenant: str, *, state: StepState | None = None) -> Iterator[Receipt]:
@@ -482,7 +482,7 @@ class Ingestor:
                 _log.warning("the store could not be flushed: %s", error)
 
     def _checkpoint(self) -> None:
-        """Let all that is derived be up to the journal, durably; while the store is away, the journal alone."""
+        """Bring all that is derived up to the journal, durably; while the store is away, the journal alone."""
         try:
             self.store_health.check()
             for tenant, trajectory in self.snippets.owed:

@@ -137,7 +137,7 @@ class FencedWorker(Worker):
         self._put_by_state[entries[0].tenant, entries[0].trajectory] += entries
 
     def _put_again(self, tenant: str, trajectory: str, put: Sequence[Entry]) -> None:
-        """Let the store hold of steps that were put what the journal says by now."""
+        """Bring steps that were put up to the journal: erase those that are gone, put the others again."""
         there = {entry.id for entry in self._journal.entries_of([each.seq for each in put])}
         if gone := [each.id for each in put if each.id not in there]:
             self._snippets.erase(tenant, trajectory=trajectory, steps=gone)

@@ -143,7 +143,7 @@ class SnippetProjection:
         self._applied = changes[-1].number
 
     def bring_up(self, seqs: Sequence[int]) -> None:
-        """Let the store hold these steps as the journal does now."""
+        """Bring these steps in the store up to the journal."""
         for chunk in chunks(self._journal.entries_of(seqs), BATCH_STEPS):
             retired: dict[str, list[str]] = {}
             waiting, shown = list[Entry](), list[Entry]()
@@ -204,7 +204,7 @@ class SnippetProjection:
         return count
 
     def missing(self, entries: Sequence[Entry], *, alike: bool = False) -> list[Entry]:
-        """Those of a tenant's entries of which the store holds nothing; with `alike`, or not what it should."""
+        """Entries of a tenant that the store lacks; with `alike`, also those that it holds otherwise."""
         wanted = [(entry, entry.snippet()) for entry in entries]
         found = self._store.get(entries[0].tenant, [each.id for _, each in wanted]) if entries else []
         held = {snippet.id: snippet for snippet in found}

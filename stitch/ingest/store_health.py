@@ -35,7 +35,7 @@ class StoreHealth:
 
     @property
     def reason(self) -> str:
-        """Why it cannot be reached; empty if it can."""
+        """The reason it cannot be reached; empty if it can."""
         error = self._error
         return "" if error is None else error.message
 

@@ -385,7 +385,7 @@ class Worker:
                 self._snippets.settle(tenant, trajectory)
 
     def _lacking(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Those of a trajectory's entries of which something is missing in the store.
+        """Entries of a trajectory of which something is missing in the store.
 
         Steps that wait for labels which come at once are none: it would be too early.
         """
@@ -457,5 +457,5 @@ def _is_same(before: Entry, now: Entry | None) -> bool:
 
 
 def reason_of(error: StitchError) -> str:
-    """Why a step failed, in one line."""
+    """The reason a step failed, in one line."""
     return f"{error.message} ({error.hint})" if error.hint else error.message

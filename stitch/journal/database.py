@@ -43,7 +43,7 @@ def is_postgres(location: str) -> bool:
 
 
 class Cause(NamedTuple):
-    """Why a database cannot be used, as its messages show."""
+    """The cause why a database cannot be used, as its messages show."""
 
     sign: str
     """What is in the message, or the name of the error."""

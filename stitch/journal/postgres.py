@@ -204,7 +204,7 @@ class Postgres(Database):
 
     @contextmanager
     def fenced(self, tenant: str, trajectory: str, *, first: Query, values: Mapping[str, Any]) -> Iterator[Turn]:
-        """Let what this thread writes meanwhile fail once somebody else has changed a trajectory; nobody waits.
+        """Fence this thread's writes: they fail once another has changed the trajectory; nobody waits.
 
         Raises:
             ConflictError: Somebody has, and nothing was written since.
@@ -306,7 +306,7 @@ class Postgres(Database):
 
 
 def _refuse_lost(connection: Any, *_: Any) -> None:
-    """Let the pool make a connection anew that the server has closed; it is not asked, which would take a round."""
+    """Have the pool replace a connection that the server closed; it is not asked, which would take a round trip."""
     try:
         connection.pgconn.consume_input()  # its last words
         connection.pgconn.consume_input()  # and its end

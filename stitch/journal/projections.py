@@ -13,7 +13,7 @@ _CHANGES = 256
 
 
 def follow(projection: Projection, journal: Journal) -> int:
-    """Let a projection take in all changes that it does not hold yet; return how many these were."""
+    """Bring a projection up to the journal; return the number of changes taken in."""
     count, position = 0, projection.position()
     while changes := list(islice(journal.changes(after=position), _CHANGES)):
         if journal.shared_id is None:

@@ -120,7 +120,7 @@ class _Correction:
         return step.model_copy(update=changed) if changed else step
 
     def made(self, made: StepLabels) -> StepLabels:
-        """Its labels as they are to be; with another text, what was read out of the old one goes.
+        """The corrected labels; with another text, what was read out of the old one goes.
 
         Raises:
             InputError: No reference is undone.

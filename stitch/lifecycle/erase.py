@@ -219,7 +219,7 @@ def _sentences_of_labels(entries: Iterable[Entry]) -> set[bytes]:
 
 
 def _said_in_labels(journal: Journal, sentences: set[bytes], tenant: str) -> set[bytes]:
-    """Those of some sentences that the labels of a tenant's steps say."""
+    """Sentences among these that labels of a tenant's steps quote."""
     told = (journal.encoded(tenant, each) for each in journal.trajectories(tenant)) if sentences else ()
     return PatternMatcher(sentences).found_among(each.labels or b"" for steps in told for each in steps)
 
@@ -234,7 +234,7 @@ def _points_left(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: st
 def said_by_others(
     journal: Journal, candidates: set[str], *, tenant: str, but: Collection[int] = (), names: Collection[str]
 ) -> set[str]:
-    """Those of some words that a tenant says: its steps but for some, its trees, and names of what remains."""
+    """Words among these that a tenant still says: in other steps, in trees, and in names of what remains."""
     left = candidates - split_names("\n".join(names))
     for some in chunks((each.step for each in journal.kept(tenant) if each.seq not in but), BATCH_STEPS):
         if not left:

@@ -265,12 +265,12 @@ class TextlessStore(Protocol):
     """A store that may keep no text."""
 
     def take_texts_from(self, journal: Journal) -> None:
-        """Let a journal give what was said."""
+        """Take texts from a journal."""
         ...
 
 
 def give_texts(store: SnippetStore, journal: Journal) -> None:
-    """Let a journal give the texts of a store that may keep none."""
+    """Have a store that may keep no texts take them from a journal."""
     if isinstance(store, TextlessStore):
         store.take_texts_from(journal)
 

@@ -277,7 +277,7 @@ class Lifecycle:
         return Handover(self._writer, labeler=labeler, tenant=self._tenant, ledger=self._ledger)
 
     def relabel(self) -> Relabeled:
-        """Let the labeler of the settings make the labels that another has made, in place."""
+        """Replace labels of other labelers by those of the labeler of the settings, in place."""
         from stitch.lifecycle.relabel import relabel
 
         with charged_to(self._tenant):

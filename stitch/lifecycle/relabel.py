@@ -28,7 +28,7 @@ class Relabeled(NamedTuple):
 
 
 def relabel(ingestor: Ingestor, *, tenant: str) -> Relabeled:
-    """Let the ingestor's labeler make the labels that it has not made, in every trajectory of a tenant.
+    """Replace labels of other labelers by those of the ingestor's labeler, in every trajectory of a tenant.
 
     Labels change in the journal a batch at a time, and then in the store under the same ids; an interrupted run is
     finished by `recover` or by the next one. Steps without labels are labeled first. What a person corrected stays.

@@ -107,7 +107,7 @@ def _positions_in(folder: Path, tenant: str) -> Iterator[tuple[Path, list[_Entry
 
 
 def _overwrite(path: Path, lines: list[tuple[bytes, bytes]]) -> None:
-    """Let what is left of lines stand where they stood, behind blanks, which are nothing to who reads JSON.
+    """Overwrite lines in place; what is left of one stands behind blanks, which readers of JSON skip.
 
     It stays the same file, for whoever has it open and appends to it. An interrupted call is to be repeated.
 

@@ -166,7 +166,7 @@ class PatternMatcher:
         return found
 
     def found_among(self, texts: Iterable[bytes]) -> set[bytes]:
-        """Those that stand in any of some texts."""
+        """Patterns that stand in any of some texts."""
         found, piece = set[bytes](), bytearray()
         for text in texts:
             piece += text + b"\n"

@@ -65,7 +65,7 @@ class AutoRetriever:
         )
 
     def _intent_alone(self, found: RetrievalResult, request: SearchRequest) -> str:
-        """Why intent answers alone; empty if it does not."""
+        """The reason intent answers alone; empty if it does not."""
         if any(hit.density for hit in found.hits):
             return "labels decide"
         if tells_of_runs(found.hits):

@@ -121,7 +121,7 @@ def kind(pool: Pool) -> Column | None:
 
 
 def _kinds_of_runs(pool: Pool, places: Sequence[int]) -> Column:
-    """Of a task, earlier ones of its kind are looked for: what opened them."""
+    """Bonuses of steps of runs: those that open a goal, and those of the kind that is asked for."""
     read = pool.of_runs
     opened = _openings(pool) if read.task or read.requests or read.error else frozenset()
     openings: Column = np.array([2.5 * (place in opened) for place in places])

@@ -323,7 +323,7 @@ class RelevanceRetriever:
 def _judged(
     judge: RelevanceJudge, question: str, hits: tuple[ScoredSnippet, ...]
 ) -> tuple[tuple[ScoredSnippet, ...], Decision]:
-    """Those of the first hits that a model says bear on the question; all hits, if it cannot be asked."""
+    """First hits that a model judges to bear on the question; all hits, if it cannot be asked."""
     shown = hits[:JUDGED]
     try:
         bearing = judge.bearing(question, [hit.snippet.resolved[:JUDGED_CHARS] for hit in shown])

@@ -17,7 +17,7 @@ _AGAINST = r"\b(?:against|opposing|attacks? on|objections? to) (?:[\w']+ ){{0,5}
 
 
 def named_speakers(text: str, roles: Collection[str]) -> frozenset[str]:
-    """Those of the roles that the question names as who did or said something; none if it names all of them.
+    """Roles that the question names as who did or said something; none if it names all of them.
 
     A role is named by words that tell it from the others ("the pro side" of "pro-side-debater"). Who speaks against
     the one named is anybody else.
@@ -39,7 +39,7 @@ def named_speakers(text: str, roles: Collection[str]) -> frozenset[str]:
 
 
 def called_roles(name: str, roles: Collection[str]) -> frozenset[str]:
-    """Those of the roles that a name means: "the pro side" of "pro-side-debater"."""
+    """Roles that a name means: "the pro side" of "pro-side-debater"."""
     said = frozenset(map(stem, _PART.findall(name.lower()))) - {"the"}
     found = [role for role in roles if said and said <= frozenset(map(stem, _PART.findall(role.lower())))]
     return frozenset(found) if len(found) < len(roles) else frozenset()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Caller(NamedTuple):
-    """Whoever asks."""
+    """A caller and its rights."""
 
     tenant: str
     actions: Collection[Action]
@@ -72,7 +72,7 @@ class Access:
         return self._keys is not None
 
     def caller(self, headers: Headers, *, opened: bool = False) -> Caller | None:
-        """Whoever asks.
+        """The caller of a request.
 
         Args:
             headers: Of the request.

@@ -49,7 +49,7 @@ _ABOUT = (
 
 
 class Health(BaseModel):
-    """That the server answers."""
+    """A sign of life."""
 
     status: Literal["ok"] = "ok"
 

@@ -136,7 +136,7 @@ class EventFeed:
                 ring.readers -= 1
 
     def close(self) -> None:
-        """Let all readers end, once they have what was told; called in the loop."""
+        """End all readers once they have received every event; called in the loop."""
         self._closed = True
         for ring in self._rings.values():
             ring.changed.set()

@@ -69,7 +69,7 @@ class Gate:
             self._served.metrics.answered(name, status=status, seconds=time.perf_counter() - began)
 
     def _caller(self, scope: Scope, headers: Headers) -> Caller | None:
-        """Whoever asks; nobody where nothing of a tenant is told.
+        """The caller of a request; None where nothing of a tenant is told.
 
         Raises:
             RefusalError: The headers contradict each other, the body is too long, or `Access` refuses whoever asks.

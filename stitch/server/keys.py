@@ -245,7 +245,7 @@ class Keys:
         return key
 
     def all(self) -> tuple[Key, ...]:
-        """Those that are kept, expired ones too."""
+        """All keys that are kept, expired ones too."""
         self._refresh()
         return tuple(self._by_id.values())
 

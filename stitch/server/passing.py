@@ -17,7 +17,7 @@ Kind = TypeVar("Kind", bound=type[Any])
 
 
 def passed_on(kind: str) -> Callable[[Kind], Kind]:
-    """Let a class pass on what its base does and can be called elsewhere (`methods`), unless it has its own.
+    """Class decorator that forwards the methods of a base that can be called elsewhere, unless overridden.
 
     Args:
         kind: What stands before the point in the names of methods.

@@ -53,7 +53,7 @@ def served_of(request: Request) -> AppState:
 
 
 def caller_of(request: Request) -> Caller:
-    """Whoever asks, as the gate has found."""
+    """The caller of a request, as the gate has found."""
     caller: Caller = request.scope["state"]["caller"]
     return caller
 

@@ -31,7 +31,7 @@ class Unreadable(NamedTuple):
 
 
 def too_long(what: str) -> str:
-    """Why a record is rejected that is longer than any may be."""
+    """The reason to reject a record that is longer than any may be."""
     return f"{what} is longer than {MAX_RECORD_BYTES / 1e6:.0f} MB"
 
 

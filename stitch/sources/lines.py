@@ -57,7 +57,7 @@ def _printed(raw: bytes) -> Any:
 
 
 def why_unparsable(raw: bytes) -> str:
-    """Why a line is no JSON."""
+    """The reason a line is no JSON."""
     for mark, what in _PACKED:
         if raw.startswith(mark):
             return f"not a text but {what}; unpack it, and name the folder or the files in it"

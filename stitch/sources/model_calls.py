@@ -152,7 +152,7 @@ def _answered(reply: Mapping[str, Any], *, asked: bool) -> list[Any]:
 
 
 def _ended(reply: Mapping[str, Any], *, inside: bool) -> list[Any]:
-    """Why there is no reply; an error that is not `inside` an envelope is one of a request with an id."""
+    """The reason there is no reply; an error that is not `inside` an envelope is one of a request with an id."""
     if "custom_id" in reply and isinstance(ended := reply.get("result"), Mapping) and isinstance(
             kind := ended.get("type"), str) and len(ended) == 1:  # fmt: skip
         return [{"role": "error", "content": kind}]

@@ -73,7 +73,7 @@ class FileNames:
 
 
 def state_of(path: str) -> list[int]:
-    """By which a file is seen to be as it was: its size and the time of its last change; nothing if it is not there."""
+    """Fingerprint of a file: its size and the time of its last change; empty if it is not there."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):

@@ -108,7 +108,7 @@ def _messages_in(attributes: Mapping[str, Any], events: list[Mapping[str, Any]])
 
 
 def _fault_of(span: Mapping[str, Any]) -> Any:
-    """Why a span failed: the message of its exception, or of its status."""
+    """The reason a span failed: the message of its exception, or of its status."""
     events = (_attributes_of(event) for event in first_of(span, ("events",), list) or () if isinstance(event, Mapping))
     raised = next((said for event in events if (said := event.get("exception.message"))), None)
     return raised or first_of(span.get("status"), ("message", "description"), str)

@@ -86,7 +86,7 @@ def _choices(piece: Any) -> list[Mapping[str, Any]]:
 
 
 def _stream_of(record: Any) -> tuple[str, str] | None:
-    """Of which kind of stream, and of which reply in it, a record is a piece."""
+    """The stream, by kind and reply, that a record is a piece of."""
     if not isinstance(record, Mapping):
         return None
     kind = record.get("type")

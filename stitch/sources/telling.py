@@ -152,7 +152,7 @@ class Telling:
         self._texts += [said] if said or not at else []
 
     def _words(self) -> str:
-        """Its words; of a message without words and calls, what its parts are."""
+        """The words of a message; without words and calls, a description of its parts."""
         said = "\n".join(self._texts)
         if said.strip() or self._calls or self._first["role"] == "tool":
             return said

@@ -116,7 +116,7 @@ def _digest(said: Any) -> str:
 
 
 def broken(what: str, error: Exception) -> StepRejectedError:
-    """Why a part of a record is not read that breaks the rules of its format."""
+    """The rejection of a part of a record that breaks the rules of its format."""
     return StepRejectedError(f"broken {what}: {type(error).__name__}: {error}")
 
 

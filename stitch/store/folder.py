@@ -73,7 +73,7 @@ class StoreFolder:
         return not self._note.exists()
 
     def _why_anew(self) -> str:
-        """Why a store that was made is made anew; empty if it is not."""
+        """The reason to make an existing store anew; empty if there is none."""
         if self._is_earlier():
             return "is of an earlier layout"
         gone = self._segments is not None and not any((self.path / self._segments).glob("*"))

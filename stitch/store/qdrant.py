@@ -300,7 +300,7 @@ class QdrantStore:
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Let writers wait; searches go on."""
+        """Hold writers back; searches go on."""
         with self._writes:
             yield
 

@@ -93,7 +93,7 @@ class Ranking:
         return ends
 
     def _hopeful(self, ids: Sequence[Id], ends: Mapping[str, float]) -> list[Id]:
-        """Those that can be among the first `k` by similarity, as far as is known of them."""
+        """Points that can still be among the first `k` by similarity."""
         if len(ids) <= (k := self._query.k):
             return list(ids)
         lowest = self._similarities(ids, cosine=-1.0)

@@ -103,7 +103,7 @@ class ServerStore(QdrantStore):
         return (f"the disks of the server, until it writes its log and pages anew: they may have {may_have}",)
 
     def take_texts_from(self, journal: SaysSteps) -> None:
-        """Let a journal give what was said, where the server is not told."""
+        """Take texts from a journal, where the server holds none."""
 
         def snippet_of(tenant: str, trajectory: str, step: str) -> MemorySnippet | None:
             entry = journal.entry(tenant, trajectory, step)

@@ -1,4 +1,4 @@
-"""In which language a text is written, told by its script and its function words, and what that language needs.
+"""Language detection by script and function words, and the rules that a language needs.
 
 The lists of function words are those of the package `stopwordsiso` (stopwords-iso), the stemmers those of Snowball.
 English keeps the lists in `text/words.py`: all that reads sentences was made on it. Of other languages words,

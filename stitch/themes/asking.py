@@ -192,7 +192,7 @@ def _checked(
 
 
 def _bounded(said: Iterable[ModelStatement]) -> Iterator[ModelStatement]:
-    """Of each step the first few, each text once."""
+    """Statements cut to the first few of each step, each text once."""
     counts: dict[str, int] = {}
     seen: set[tuple[str, str]] = set()
     for each in said:

@@ -28,7 +28,7 @@ Number = Annotated[int, Field(ge=0, le=2**53)]
 
 
 class Event(NamedTuple):
-    """Something that happened to themes."""
+    """A change of themes."""
 
     at: Annotated[float, Field(allow_inf_nan=False)]
     """Time at which the memory accepted, corrected or retired the step that brought it about, in Unix seconds."""
@@ -53,7 +53,7 @@ class Grouping:
         """The number of the next theme; none is used twice."""
 
     def take(self, event: Event) -> None:
-        """Let an event happen; what concerns a statement that is not there is passed over."""
+        """Apply an event; what concerns a statement that is not there is passed over."""
         if event.kind == MERGED:
             self.merged_into[event.theme] = event.into
         for name in list(self.members.get(event.theme, ())) if event.kind == MERGED else event.statements:

@@ -140,7 +140,7 @@ class ThemeProjection:
         self.upkeep.settle(events, {one.id: vector for one, vector in vectors})
 
     def _place(self, derived: Iterable[Derived]) -> None:
-        """Let what is gone leave its themes, and place what is new and in none."""
+        """Take erased statements out of their themes, and place new ones."""
         changed = sorted((each for each in derived if each.new or each.gone), key=lambda each: each.entry.seq)
         past = self._journal.revisions([each.entry.seq for each in changed])
         times = {seq: each[-1].replaced for seq, each in past.items()}

@@ -115,7 +115,7 @@ class Themes:
             return [view.theme(number) for number in sorted(view.upkeep.grouping.members)]
 
     def largest(self, limit: int | None, *, after: str | None = None, as_of: Moment | None = None) -> list[Theme]:
-        """So many themes, or all, those of most statements first; of equals the older first.
+        """The themes of most statements first, up to a limit; of equals the older first.
 
         With `after` only those behind this one, with `as_of` those of a moment.
 
@@ -145,7 +145,7 @@ class Themes:
             return [holding.with_episode(holding.statements[name]) for name in holding.of_step(trajectory, step)]
 
     def said_in(self, steps: Sequence[tuple[str, str]]) -> list[list[Statement]]:
-        """Of each step, by its trajectory and id, the statements that it says; of these no episode is told."""
+        """Statements of each step, given by trajectory and id; without their episodes."""
         with self._held() as view:
             return [view.holding.said_by(trajectory, step) for trajectory, step in steps]
 

@@ -40,7 +40,7 @@ class TenantThemes:
         return themes
 
     def extract(self, tenant: str) -> Extracted | None:
-        """Let the model read the steps that it has not read yet; None without a model."""
+        """Have the model read the steps that it has not read yet; None without a model."""
         if self._model is None:
             return None
         projection, _, lock = self._of(tenant)

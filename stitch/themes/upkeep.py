@@ -114,7 +114,7 @@ class Upkeep:
         self.grouping.next = max(self.grouping.next, next_theme)
 
     def settle(self, events: Iterable[Event], vectors: Mapping[str, Vectors]) -> None:
-        """Let events happen that happened before, in their order, to those statements of which there are vectors."""
+        """Replay earlier events, in their order, for the statements of which there are vectors."""
         for name, vector in vectors.items():
             self.vectors.put(name, vector)
         for event in events:
@@ -137,7 +137,7 @@ class Upkeep:
         self._tend(theme, at=at)
 
     def detach(self, name: str, *, at: float) -> None:
-        """Let a statement leave its theme; what is left of it stays together."""
+        """Take a statement out of its theme; what is left of the theme stays together."""
         self.forget([name])
         self.events.append(Event(at, LEFT, 0, (name,)))
 

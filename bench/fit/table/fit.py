@@ -107,7 +107,7 @@ class Passages:
                 self._documents[kind].append(range(places[0], places[-1] + 1))
 
     def draw(self, count: int, rng: Any) -> list[Pair]:
-        """So many pairs. Half of the long documents give several, which differ in little."""
+        """Draw pairs. Half of the long documents give several, which differ in little."""
         kinds = list(self._documents)
         of_kind = np.array([self._shares[kind] for kind in kinds])
         by_length = {kind: np.array([len(each) for each in self._documents[kind]], float) for kind in kinds}

@@ -148,7 +148,7 @@ def locate_references(
 
 
 def _why_not(phrase: str, name: str, text: str, *, said: bool, placed: bool) -> str:
-    """Why a name is not put in for a phrase; empty if it is."""
+    """The reason a name is not put in for a phrase; empty if it is."""
     if not phrase or not name or len(name) > MAX_REPLACEMENT_CHARS:
         return "no phrase, or no name"
     if name.casefold() in text.casefold():

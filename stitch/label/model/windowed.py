@@ -251,7 +251,7 @@ class WindowedSession(ModelSession):
             self._names.merge_known(kind, old, new, position=self._position)
 
     def _problem(self, readings: dict[int, StepReading], window: Sequence[Step], *, whole: bool) -> str:
-        """Why readings cannot be used; a first one without a scope is left out of them where no scope was before."""
+        """The reason readings cannot be used; one without a scope at the start is dropped where no scope was before."""
         if not readings or (whole and len(readings) < len(window)):
             return f"labeled other steps than the {len(window)} it was given"
         if not self._scope and 1 in readings and not self._scope_of(readings[1].scope):

@@ -1,4 +1,4 @@
-"""Of a long step, the sentences that bear what is asked for, where a question asks for all names of a kind.
+"""Excerpts of long steps: the sentences that bear what is asked for, where all names of a kind are asked for.
 
 Who asks "List the evidence of both sides" needs one sentence of each of forty speeches, not eight speeches; and how
 each begins, for a list of what one side used to attack cannot be told from bare citations.

@@ -27,7 +27,7 @@ _MIDNIGHT = "00:00"
 def standing(
     snippet: MemorySnippet, above: MemorySnippet | None, *, others: Sequence[int] = (), clocks: bool = True
 ) -> str:
-    """On which step a line stands, who spoke, when and where, as far as the line above does not tell.
+    """The header of a line: step, speaker, time and place, as far as the line above does not tell.
 
     Who spoke is always told, for few readers look up; when, if it is known: the day, and on the same day the clock
     where another hour has begun. Where nobody knows when it happened, `recorded` tells when the memory took it in, in

@@ -1,4 +1,4 @@
-"""Of long steps what matters: how they begin and end, and the lines that a question or an error points at.
+"""Excerpts of long outputs: their beginning and end, and the lines that a question or an error points at.
 
 A file that is listed, a page that is read, a traceback or an assistant's advice has thousands of characters, of which
 one line answers; shown whole, a few of them are the whole context. So no step takes more than its share of the budget,

@@ -44,7 +44,7 @@ class _Telling(NamedTuple):
 def superseded(
     snippets: Sequence[MemorySnippet], *, of: Collection[str] | None = None
 ) -> dict[str, tuple[SupersededValue, ...]]:
-    """Of snippets by id: which of their values later ones tell otherwise, each with what is told last.
+    """Superseded values of snippets by id, each with the value that was told last.
 
     The more of a trajectory is there, the more is found. Those are asked about that `of` has, by default all.
     """

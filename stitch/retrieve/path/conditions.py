@@ -340,7 +340,7 @@ def _holds_of(how: str, row: Row, holding: set[int]) -> bool:
 
 
 def some_of(texts: Sequence[str]) -> str:
-    """Some of several texts, as a note shows them."""
+    """A few of several texts, as a note shows them."""
     shown = ", ".join(repr(text if len(text) <= 30 else text[:29] + "…") for text in texts[:4])
     return f"{shown} and {len(texts) - 4} more" if len(texts) > 4 else shown
 

@@ -118,7 +118,7 @@ class Run(Judge):
         return [pair for pair, _, _ in kept + ties]
 
     def _of_one_kind(self, valued: list[_Valued]) -> list[_Valued]:
-        """Those whose values have the most common kind: a time and an amount have no order."""
+        """Nodes whose values have the most common kind: a time and an amount have no order."""
         kinds = Counter(kind for _, kind, _ in valued)
         if len(kinds) < 2:
             return valued
@@ -127,7 +127,7 @@ class Run(Judge):
         return [each for each in valued if each[1] == common]
 
     def _diverse(self, pipe: Pipe, found: Ranked) -> Ranked:
-        """So many that together cover what was found, each by its score."""
+        """A diverse subset that covers what was found, each node with its score."""
         if len(found) <= pipe.count:
             return found
         import numpy as np

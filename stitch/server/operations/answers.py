@@ -175,7 +175,7 @@ def find_step(memory: Memory, named: str, *, trajectory: str | None) -> Receipt:
 
 
 def _meant(named: str, receipts: Sequence[Receipt]) -> list[Receipt]:
-    """Those that have the id; else those at the position; else those whose id begins so."""
+    """Receipts that a name means: by id, else by position, else by the beginning of the id."""
     by_id = [own for own in receipts if own.step == named]
     by_position = [own for own in receipts if str(own.position) == named]
     if by_id or by_position or len(named) < _LEAST_PREFIX:

@@ -59,7 +59,7 @@ def read_costs(folder: Path, *, tenant: str, trajectory: str | None = None) -> C
 
 
 def costs_by_position(folder: Path, *, tenant: str, trajectory: str) -> dict[int, dict[str, float | None]]:
-    """Of the steps of a trajectory, by position: their shares in the calls that covered them."""
+    """Costs of the steps of a trajectory, by position: their shares in the calls that covered them."""
     shares: dict[int, dict[str, float | None]] = {}
     for charge in _charges(folder, tenant, trajectory):
         if charge.position is None or not charge.steps or not charge.calls:

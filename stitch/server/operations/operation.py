@@ -84,7 +84,7 @@ class Operation:
 
     @property
     def summary(self) -> str:
-        """Its description, in one line."""
+        """First line of the description."""
         return (self.run.__doc__ or "").partition("\n")[0]
 
     def only_reads(self, given: Mapping[str, Any]) -> bool:

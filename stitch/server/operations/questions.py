@@ -233,7 +233,7 @@ class Ranked(Answer):
 
 
 class Explanation(Answer):
-    """Why a step came back, or why it did not."""
+    """The reasons why a step came back, or did not."""
 
     step: str
     trajectory: str

@@ -373,7 +373,7 @@ def retry(memory: Memory) -> Retried:
 
 
 class Flushed(Answer):
-    """That labels are made and kept, and why a model did not read all steps for statements; empty if it did."""
+    """Result of a flush: the reason why a model did not read all steps for statements; empty if it did."""
 
     done: Literal[True] = True
     statements_failure: str = ""

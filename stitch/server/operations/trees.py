@@ -273,7 +273,7 @@ def tree_revert(
     trajectory: Name | None = None,
     onto: str | None = None,
 ) -> TreeEdited:
-    """Let a tree be again as it was in a version, by a commit."""
+    """Restore a version of a tree, as a new commit."""
     own = _opened(memory, tree, branch=branch, onto=onto)
     before = own.version
     return _edited(own, before, own.revert(version, message=message, author=author, trajectory=trajectory))
@@ -419,7 +419,7 @@ class TreeDifference(Answer):
 def tree_diff(
     memory: Memory, *, tree: Name, branch: Name = MAIN, before: str, after: str | None = None
 ) -> TreeDifference:
-    """Tell what is otherwise in a version of a tree, or the last one, than in another."""
+    """Compare two versions of a tree, or one with the last."""
     own = memory.trees.open(tree, branch=branch)
     last = own.version if after is None else own.at(after).id
     found = own.diff(before, last)

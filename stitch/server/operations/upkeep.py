@@ -29,7 +29,7 @@ from stitch.server.operations.steps import MOST_STEPS
 
 
 class Corrected(Answer):
-    """That a step was corrected."""
+    """Receipt of a correction."""
 
     step: str
     trajectory: str
@@ -265,7 +265,7 @@ def reindex(memory: Memory) -> Reindexed:
 
 @operation("POST", "/v1/relabel", "admin")
 def relabel(memory: Memory) -> Relabeled:
-    """Let the labeler of the settings make the labels that another has made."""
+    """Replace labels of other labelers by those of the labeler of the settings."""
     return memory.lifecycle.relabel()
 
 

@@ -70,7 +70,7 @@ class Branch(NamedTuple):
 
 
 class Erased(NamedTuple):
-    """That something was erased from the history; ids of versions that are gone are not given again."""
+    """Record of an erasure from the history; ids of versions that are gone are not given again."""
 
     versions: tuple[str, ...]
     after: int

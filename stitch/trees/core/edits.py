@@ -48,7 +48,7 @@ class Index:
         self.reset(root)
 
     def reset(self, root: Node) -> None:
-        """Be the index of another tree."""
+        """Rebuild the index for another tree."""
         self.root_id = root.id
         self.nodes: dict[str, Node] = {}
         self.parents: dict[str, str | None] = {root.id: None}
@@ -171,7 +171,7 @@ class Index:
     # What they share.
 
     def _put(self, node: Node) -> None:
-        """Let a node stand in the place of the one with its id."""
+        """Replace the node with the same id."""
         self.touched[node.id] = None
         self.nodes[node.id] = node
         while (above := self.parents[node.id]) is not None:

@@ -240,7 +240,7 @@ class TreeLog(TreeVersions):
             )
 
     def begin_branch(self, name: str, *, at: str) -> None:
-        """Let another line of versions begin.
+        """Start a branch.
 
         Raises:
             InputError: There is a branch of this name, or no such version.

@@ -112,7 +112,7 @@ class Said:
         self.children: list[Said] = []
 
     def say(self, field: str, value: object) -> None:
-        """Let a field say something.
+        """Set a field.
 
         Raises:
             InputError: It cannot, or says something already.
@@ -236,7 +236,7 @@ def of_mapping(said: Mapping[str, Any]) -> Said:
 
 
 def _parts(node: Said, mapping: Mapping[str, Any]) -> Iterator[tuple[Said, Mapping[str, Any]]]:
-    """Let a node say what a dictionary says of it; yield its children with theirs."""
+    """Read the fields of a node from a dictionary; yield its children with theirs."""
     for key, value in mapping.items():
         if not isinstance(key, str):
             raise InputError(f"a key of a {node.type} is a {type(key).__name__}, and no text: {key!r}")

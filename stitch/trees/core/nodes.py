@@ -165,7 +165,7 @@ class Tree:
 
     @cached_property
     def ends(self) -> Sequence[int]:
-        """Of each position the first position after all that the node contains."""
+        """For each position the first position after the node's subtree."""
         return self._links[1]
 
     @cached_property
@@ -243,7 +243,7 @@ class Tree:
 
     @cached_property
     def _numbers(self) -> list[int]:
-        """Of each position the number of the node among the children of one type of its parent, from 1."""
+        """For each position the number of the node among its parent's children of one type, from 1."""
         numbers = [1] * len(self.nodes)
         for position, node in enumerate(self.nodes):
             counted: dict[str, int] = {}

@@ -16,7 +16,7 @@ class HasId(Protocol):
 
     @property
     def id(self) -> str:
-        """Its name."""
+        """Id of the node."""
 
 
 NodeRef: TypeAlias = str | HasId
@@ -41,7 +41,7 @@ ANY = _Any()
 
 @dataclass(frozen=True)
 class SetField:
-    """Let a field of a node say something else, or nothing any more.
+    """Set a field of a node, or remove it.
 
     Args:
         node: Which.

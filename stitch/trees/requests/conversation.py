@@ -73,7 +73,7 @@ class TreeReply:
 
     @property
     def message(self) -> str:
-        """Of its commit: why, as the model says; else what was requested."""
+        """Message of the commit: the model's reason, else the request."""
         return self.answer or self.request
 
     @property
@@ -100,7 +100,7 @@ class EditableTree(Protocol):
 
     @property
     def tree(self) -> Tree:
-        """Its nodes."""
+        """The nodes of the tree."""
 
     @property
     def schema(self) -> Schema:
@@ -341,7 +341,7 @@ class TreeConversation:
 
 
 def first_answer(replies: Sequence[TreeReply]) -> TreeReply:
-    """Of what became of a request that changes nothing, the reply that says something."""
+    """The first reply with an answer, of a request that changes nothing."""
     return next((reply for reply in replies if reply.answer), replies[0])
 
 

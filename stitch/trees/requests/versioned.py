@@ -65,12 +65,12 @@ class TreeVersion:
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """Id of the version."""
         return self.commit.id
 
     @property
     def tree(self) -> Tree:
-        """Its nodes."""
+        """The nodes of the version."""
         if self._tree is None:  # no cached_property: up to Python 3.11 all instances have one lock
             self._tree = self._log.tree(self.id)
         return self._tree
@@ -346,7 +346,7 @@ class VersionedTree:
     def set_schema(
         self, schema: Schema | Mapping[str, Any] | None, *, message: str = "", author: str = PERSON
     ) -> Commit:
-        """Let another schema guard edits from now on; the one that is inferred from the tree, if None. It is a commit.
+        """Set the schema that guards edits, as a commit; None stands for the one inferred from the tree.
 
         Raises:
             InputError: It is no schema, or the tree does not keep to it.
@@ -358,7 +358,7 @@ class VersionedTree:
     def revert(
         self, version: str | float, *, message: str = "", author: str = PERSON, trajectory: str | None = None
     ) -> Commit:
-        """Let the tree be again as it was in a version; that is a commit of its own, and undoes nothing of the history.
+        """Restore a version of the tree, as a commit of its own that undoes nothing of the history.
 
         Raises:
             InputError: There is no such version, or the tree is as it was then.

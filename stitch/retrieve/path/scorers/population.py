@@ -99,7 +99,7 @@ class Population:
         return {"own": near[self._own], "part": self._parts.most(near)}
 
     def best_term(self, values: Sequence[float]) -> Column:
-        """Of each passage, the greatest of the values of its terms."""
+        """The greatest value among the terms of each passage."""
         import numpy as np
 
         return self._terms.most(np.array(values))
@@ -125,7 +125,7 @@ class _Lists:
         self._starts = np.cumsum(counts) - counts
 
     def most(self, values: Column) -> Column:
-        """Of each thing, the greatest of the values of its numbers."""
+        """The greatest value among the numbers of each thing."""
         import numpy as np
 
         return np.asarray(np.maximum.reduceat(values[self._places], self._starts))
