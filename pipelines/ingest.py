@@ -151,9 +151,9 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
          f" {report.statements_failure}; the next `stitch ingest` goes on with them")),
         (report.repeated_with_other_labels, (f"{report.repeated_with_other_labels} steps were in the memory already and"
          " keep the labels they have; `stitch relabel` with the same options labels them with the model")),
-        (report.redacted, f"secrets taken out before anything was written: {kinds}"),
-        (report.erased, (f"{report.erased} steps were erased before and are not taken in;"
-         " the same command with --again takes them in")),
+        (report.redacted, f"secrets redacted before anything was written: {kinds}"),
+        (report.erased, (f"{report.erased} steps were erased before and are not stored;"
+         " the same command with --again stores them")),
         (report.failed, "failed steps are kept and searchable; `stitch retry` tries them again"),
         (report.not_read, f"not read: {lists}; kept as metadata of the first step of their trajectory"),
         (report.rejected, f"{report.rejected} rejected, see {rejects_path}"),
@@ -277,7 +277,7 @@ def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], 
         if printed <= _REJECTIONS_SHOWN:
             click.echo(f"stitch: {where}: {rejection.reason}", err=True)
         elif printed == _REJECTIONS_SHOWN + 1:
-            click.echo(f"stitch: more is rejected, see {path}", err=True)
+            click.echo(f"stitch: further rejected input is in {path}", err=True)
         try:
             if file is None:
                 file = open(path, "ab", opener=private)  # noqa: SIM115 - closed below

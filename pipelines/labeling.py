@@ -53,7 +53,7 @@ def relabel(context: click.Context, /, *, as_json: bool, **settings: Any) -> Non
         lines.append(f"model: {spent.calls} calls, {spent.tokens} tokens")
     print_told(value, *lines, as_json=as_json)
     if done.steps and not done.relabeled:
-        click.echo("stitch: the model labeled nothing; every step has the labels it had", err=True)
+        click.echo("stitch: the model labeled nothing; every step keeps its labels", err=True)
         context.exit(ModelError.exit_code)
 
 

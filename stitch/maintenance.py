@@ -309,7 +309,7 @@ def _check_copy(making: Path) -> None:
 
 
 def _nothing_of(tenant: str) -> InputError:
-    return InputError(f"nothing in this memory is of the tenant {tenant!r}", hint="name another with --tenant")
+    return InputError(f"the tenant {tenant!r} has nothing in this memory", hint="name another with --tenant")
 
 
 def _found(

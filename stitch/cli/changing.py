@@ -48,7 +48,7 @@ def add(
     told = f"step {receipt.step} of {receipt.trajectory} is {receipt.state.value}{known}"
     print_told(receipt.model_dump(mode="json"), told, as_json=as_json)
     for each in receipt.redacted:
-        click.echo(f"stitch: taken out before anything was written: {each.kind} {each.count}", err=True)
+        click.echo(f"stitch: redacted before anything was written: {each.kind} {each.count}", err=True)
 
 
 def _corrected(given: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def correct(told: upkeep.Corrected, say: Say, step: str, **_: Any) -> None:
       stitch correct 12 --trajectory trip-1 --ask "what was paid for the room" --memory trip.memory
     """
     versions = "version is" if told.revisions == 1 else "versions are"
-    say(f"step {step} of {told.trajectory} is now as given; {told.revisions} earlier {versions} kept")
+    say(f"step {step} of {told.trajectory} is corrected; {told.revisions} earlier {versions} kept")
 
 
 def _are(number: int) -> str:
@@ -217,7 +217,7 @@ def expire(told: upkeep.Expired, say: Say, dry_run: bool, **_: Any) -> int:
             err=True,
         )
     if told.to_come:
-        click.echo(f"stitch: {told.to_come} steps were accepted at a time to come: they expire late", err=True)
+        click.echo(f"stitch: {told.to_come} steps were accepted at a time in the future: they expire late", err=True)
     if not told.rules:
         click.echo("stitch: the settings have no retention rules; see `stitch forget expire --help`", err=True)
     return print_proof(told.proof, say) if told.proof else 0

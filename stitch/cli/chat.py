@@ -107,7 +107,7 @@ class _Talk:
 
     def _undo(self) -> None:
         if not self._before:
-            click.echo("stitch: nothing of this conversation is there to undo", err=True)
+            click.echo("stitch: there is nothing to undo in this conversation", err=True)
             return
         before, last = self._before[-1], self.tree.branches[self.tree.branch]
         if last != self._left:
@@ -141,7 +141,7 @@ def _confirmed(reply: TreeReply, *, yes: bool) -> bool:
 
 def _print(reply: TreeReply) -> None:
     for trouble in reply.troubles:
-        click.echo(f"mended  {one_line(trouble)}")
+        click.echo(f"repaired {one_line(trouble)}")
     if reply.query and reply.diff is None:
         click.echo(f"query   {reply.query}")
     if reply.selection is not None and reply.diff is None:
@@ -149,7 +149,7 @@ def _print(reply: TreeReply) -> None:
             said = next(iter(node.fields.values()), "")
             click.echo(f"  {node.path}  ({node.id})  {node.score:.2f}  {one_line(said, limit=60)}")
     if reply.removed:
-        click.echo(f"doubtful, and left out: {', '.join(reply.removed)}")
+        click.echo(f"left out as doubtful: {', '.join(reply.removed)}")
     if reply.answer:
         click.echo(reply.answer)
     if reply.commit is not None:

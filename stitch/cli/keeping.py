@@ -339,8 +339,8 @@ def import_(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
     trees = [f"{result.trees} trees taken in"] if result.trees else []
     print_told(OPERATIONS["import"].dumped(result), line, *trees, as_json=as_json)
     if result.erased:
-        erased = f"{result.erased} steps were erased here and are not taken in"
-        click.echo(f"stitch: {erased}; the same command with --again takes them in", err=True)
+        erased = f"{result.erased} steps were erased here and are not stored"
+        click.echo(f"stitch: {erased}; the same command with --again stores them", err=True)
     if result.failed:
         click.echo("stitch: failed steps are kept and searchable; `stitch retry` tries them again", err=True)
         context.exit(StitchError.exit_code)

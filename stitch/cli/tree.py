@@ -82,7 +82,7 @@ def create(told: trees.TreeCreated, say: Say, **_: Any) -> None:
       stitch tree create toronto toronto.xml --memory trip.memory
       stitch tree create todo todo.md --schema todo.yaml --memory work.memory --json
     """
-    say(f"tree {told.tree} is made: {told.version}, {told.nodes} nodes ({_counted(told.types)})")
+    say(f"tree {told.tree} is created: {told.version}, {told.nodes} nodes ({_counted(told.types)})")
 
 
 @answering(trees.trees, listed="trees", exclude={"next"})
@@ -241,7 +241,7 @@ def diff(told: trees.TreeDifference, say: Say, **_: Any) -> None:
     """
     _print_lines(told.lines, say)
     if not told.lines:
-        say(f"stitch: {told.before} and {told.after} are alike", err=True)
+        say(f"stitch: no differences between {told.before} and {told.after}", err=True)
 
 
 @answering(trees.tree_revert, group=group, **_EDITED)
@@ -314,9 +314,9 @@ def delete(told: trees.TreeErased, say: Say, nodes: tuple[str, ...], versions: t
       stitch tree delete toronto --node i007 --version v3 --memory trip.memory
     """
     if nodes or versions:
-        say(f"of tree {told.tree} are erased: {len(told.nodes)} nodes, {told.versions} versions")
+        say(f"erased from tree {told.tree}: {len(told.nodes)} nodes, {told.versions} versions")
         if told.emptied:
-            say(f"messages that said it are emptied: {', '.join(told.emptied)}")
+            say(f"messages that quoted it are emptied: {', '.join(told.emptied)}")
     else:
         say(f"tree {told.tree} is erased with its {told.versions} versions")
     return print_proof(told.proof, say, of="it", others="steps or other trees")
@@ -324,7 +324,7 @@ def delete(told: trees.TreeErased, say: Say, nodes: tuple[str, ...], versions: t
 
 def _print_edited(told: trees.TreeEdited, say: Say) -> None:
     if not told.commits:
-        say(f"stitch: nothing to commit: tree {told.tree} has all of it, at {told.version}", err=True)
+        say(f"stitch: nothing to commit: tree {told.tree} is unchanged, at {told.version}", err=True)
         return
     say(f"tree {told.tree} is at {told.version}")
     _print_lines(told.lines, say)

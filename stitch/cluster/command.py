@@ -59,5 +59,5 @@ async def _work(parts: MemoryParts, *, concurrency: int) -> None:
 
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, end)
-    click.echo(f"working at {concurrency} trajectories at once; Ctrl-C ends it", err=True)
+    click.echo(f"labeling up to {concurrency} trajectories at once; Ctrl-C ends it", err=True)
     await worker.run()

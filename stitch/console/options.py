@@ -144,5 +144,5 @@ def opened_memory(*, must_exist: bool = True, **settings: Any) -> Iterator[Memor
     refuse_idle_model(settings)
     with open_memory(must_exist=must_exist, **settings) as memory:
         if must_exist and settings.get("tenant") and not memory.trajectories() and not memory.trees.names():
-            click.echo(f"stitch: nothing in this memory is of the tenant {memory.tenant!r}", err=True)
+            click.echo(f"stitch: the tenant {memory.tenant!r} has nothing in this memory", err=True)
         yield memory

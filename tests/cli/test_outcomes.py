@@ -107,15 +107,15 @@ def test_ingest_and_import_count_what_was_erased_and_take_it_when_told_to(run: R
     assert run("forget", "erase", "--trajectory", "trip", "--step", name, *memory)[0] == 0
     status, out, told = run("ingest", "trip.jsonl", *memory)
     assert "0 rejected; 2 were known before" in out
-    again = "the same command with --again takes them in"
+    again = "the same command with --again stores them"
     assert status == 0
-    assert f"stitch: 1 steps were erased before and are not taken in; {again}" in told
+    assert f"stitch: 1 steps were erased before and are not stored; {again}" in told
     report = json.loads(run("ingest", "trip.jsonl", "--json", *memory)[1])
     assert (report["steps"], report["repeated"], report["erased"], report["rejected"]) == (2, 2, 1, 0)
     assert not Path("m/rejects.jsonl").exists(), "what was erased is not written there either"
     status, _, told = run("import", "export.jsonl", *memory)
     assert status == 0
-    assert f"stitch: 1 steps were erased here and are not taken in; {again}" in told
+    assert f"stitch: 1 steps were erased here and are not stored; {again}" in told
     assert json.loads(run("import", "export.jsonl", "--json", *memory)[1])["erased"] == 1
     report = json.loads(run("ingest", "trip.jsonl", "--again", "--json", *memory)[1])
     assert (report["steps"], report["repeated"], report["erased"]) == (3, 2, 0)

@@ -102,7 +102,7 @@ def test_a_node_or_a_version_alone_is_erased_from_the_history(run, edit):
     edit(rename("zoo", "Library"))
     code, out, _ = run("tree", "delete", "trip", "--version", "v2", *M)
     assert code == 0
-    assert out.startswith("of tree trip are erased: 0 nodes, 1 versions\nproof: ")
+    assert out.startswith("erased from tree trip: 0 nodes, 1 versions\nproof: ")
     assert [each["version"] for each in printed(run, "log", "trip")["commits"]] == ["v1", "v3"]
     told = printed(run, "delete", "trip", "--node", "zoo")
     assert (told["nodes"], told["versions"], told["proof"]["found"]) == (["zoo"], 0, [])

@@ -90,7 +90,7 @@ def start_worker(server: LoopbackQdrant, journal_url: str, tmp_path: Path) -> It
         said = tmp_path / f"worker-{len(started)}.log"
         with said.open("wb") as log:
             started.append(subprocess.Popen(command, stderr=log))
-        while "working at" not in said.read_text():
+        while "labeling up to" not in said.read_text():
             assert started[-1].poll() is None, said.read_text()
             time.sleep(0.05)
         return started[-1]
