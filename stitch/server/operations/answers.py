@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
     from stitch.core import Receipt
+    from stitch.journal.entries import Entry
     from stitch.memory import Memory
 
 Item = TypeVar("Item")
@@ -26,6 +27,7 @@ MOST_PAGE_ITEMS = 1000
 Limit: TypeAlias = Annotated[int, Field(ge=1, le=MOST_PAGE_ITEMS)]
 """How many items of a list at most."""
 _LEAST_PREFIX = 4
+_MOST_DIGITS = 18
 """Shorter beginnings of ids are taken for a mistake."""
 
 
@@ -130,7 +132,7 @@ def position_after(after: str | None) -> int:
     """
     if after is None:
         return 0
-    if not (after.isdecimal() and len(after) < 19):
+    if not (after.isdecimal() and len(after) <= _MOST_DIGITS):
         raise InputError(f"after {after!r} is no position", hint="give the `next` of the page before")
     return int(after) + 1
 
@@ -155,7 +157,8 @@ def find_step(memory: Memory, named: str, *, trajectory: str | None) -> Receipt:
         InputError: None is meant, or several are.
     """
     known_trajectory(memory, trajectory)
-    found = _meant(named, [own for own in memory.receipts() if trajectory in (None, own.trajectory)])
+    names = list(map(str, memory.trajectories())) if trajectory is None else [trajectory]
+    found = [entry.receipt() for entry in _meant(memory, named, names)]
     if not found:
         where = "no trajectory has a" if trajectory is None else f"trajectory {trajectory!r} has no"
         raise InputError(
@@ -174,10 +177,14 @@ def find_step(memory: Memory, named: str, *, trajectory: str | None) -> Receipt:
     return found[0]
 
 
-def _meant(named: str, receipts: Sequence[Receipt]) -> list[Receipt]:
-    """Receipts that a name means: by id, else by position, else by the beginning of the id."""
-    by_id = [own for own in receipts if own.step == named]
-    by_position = [own for own in receipts if str(own.position) == named]
-    if by_id or by_position or len(named) < _LEAST_PREFIX:
-        return by_id or by_position
-    return [own for own in receipts if own.step.startswith(named)]
+def _meant(memory: Memory, named: str, trajectories: Sequence[str]) -> list[Entry]:
+    """Steps that a name means: by id, else by position, else by the beginning of the id."""
+    by_id = [entry for name in trajectories if (entry := memory.get(name, named)) is not None]
+    if by_id:
+        return by_id
+    by_position: list[Entry] = []
+    if named.isdecimal() and len(named) <= _MOST_DIGITS and str(place := int(named)) == named:
+        by_position = [entry for name in trajectories for entry in memory.steps(name, start=place, stop=place + 1)]
+    if by_position or len(named) < _LEAST_PREFIX:
+        return by_position
+    return [entry for name in trajectories for entry in memory.steps(name) if entry.id.startswith(named)]

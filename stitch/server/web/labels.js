@@ -18,11 +18,13 @@ import {
 import { chip, giveBack } from "./shared.js";
 import { proofOf } from "./step.js";
 
+const SHOWN = 300; // scopes, and merges at first
 const PARTS = ["scopes", "event_types", "entity_types", "merges"];
 
 export function labelsView(app) {
   let last = "",
     running = null,
+    most = SHOWN,
     length = new Map();
   const bar = h("div", { class: "bar" });
   const body = h("div", { class: "stack" });
@@ -42,7 +44,7 @@ export function labelsView(app) {
           else Object.assign(found[name], page[name]);
         }
         after = page.next;
-      } while (after);
+      } while (after && found.merges.length <= most);
       length = new Map(app.trajectories.map((each) => [each.trajectory, each.steps]));
       draw(found, params);
     } catch (error) {
@@ -70,7 +72,7 @@ export function labelsView(app) {
       fill(body, notice("empty", "No labels yet", "They are made as steps come in."));
       return;
     }
-    const shown = found.scopes.slice(0, 300);
+    const shown = found.scopes.slice(0, SHOWN);
     fill(
       body,
       h(
@@ -211,7 +213,7 @@ export function labelsView(app) {
   }
 
   function merges(found) {
-    const rows = found.merges;
+    const rows = found.merges.slice(0, most);
     return h(
       "section",
       { class: "card" },
@@ -260,6 +262,16 @@ export function labelsView(app) {
             ),
           )
         : notice("empty", "Nothing was merged", ""),
+      found.merges.length > rows.length
+        ? button(
+            "Show more",
+            () => {
+              most += 1000;
+              load(app.params);
+            },
+            { class: "button more" },
+          )
+        : null,
     );
   }
 
