@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from stitch.memory import Memory
 
 BATCH_STEPS, SINGLES = 100, 200
+_PROCESSES = {"worker": " worker --memory ", "qdrant": "LoopbackQdrant", "postgres": "postgres"}
+"""Words in the command lines of processes, by what these are."""
 MODEL_TRAJECTORIES, MODEL_STEPS, MODEL_S = 64, 4, 0.2
 """So many trajectories of so many steps are labeled by a model that takes so long a step."""
 
@@ -51,7 +53,9 @@ def measure_cluster(steps: int = 4_000, *, memory: str | None = None, journal: s
 
     `worker_by_embedded` is what one worker does of what a memory in a folder does in one process; the stand-in of
     Qdrant runs in a process of its own. `model_at_once_ratio` is how much sooner `MODEL_TRAJECTORIES` trajectories are
-    labeled at once than one after the other. `failover_s` is the time from the death of one of two workers until all
+    labeled at once than one after the other. `cpu_ms_one_WHAT` and `cpu_ms_two_WHAT` are the processor time a step of
+    all that shares the cores, while one worker works or two: `worker`, `qdrant` (the stand-in), `postgres`, and `self`,
+    who waits. `failover_s` is the time from the death of one of two workers until all
     that it was at is stored.
     """
     require_extra("postgres", package="procrastinate", needed_by="stitch bench cluster")
@@ -71,11 +75,17 @@ def measure_cluster(steps: int = 4_000, *, memory: str | None = None, journal: s
             figures["accept_one_per_s"] = SINGLES / _seconds(
                 lambda: [shared.add(step, trajectory="one-0") for step in singles]
             )
-            with _workers(memory, journal, 1):
-                figures["worker_one_per_s"] = (steps + SINGLES) / _seconds(shared.flush)
-            _add(shared, _batches(rng, steps), "two")
-            with _workers(memory, journal, 2):
-                figures["worker_two_per_s"] = steps / _seconds(shared.flush)
+            for name, count in (("one", 1), ("two", 2)):
+                if count > 1:
+                    _add(shared, _batches(rng, steps), name)
+                there = steps + SINGLES * (count == 1)
+                with _workers(memory, journal, count):
+                    before = processor_s()
+                    figures[f"worker_{name}_per_s"] = there / _seconds(shared.flush)
+                    figures |= {
+                        f"cpu_ms_{name}_{what}": 1_000 * (after - before.get(what, 0.0)) / there
+                        for what, after in processor_s().items()
+                    }
             _add(shared, _batches(rng, steps), "killed")
             with _workers(memory, journal, 2) as processes:
                 time.sleep(0.5)
@@ -85,6 +95,23 @@ def measure_cluster(steps: int = 4_000, *, memory: str | None = None, journal: s
     figures["worker_by_embedded"] = figures["worker_one_per_s"] / figures["embedded_per_s"]
     figures["two_by_one"] = figures["worker_two_per_s"] / figures["worker_one_per_s"]
     return figures
+
+
+def processor_s() -> dict[str, float]:
+    """The processor time in seconds that this process and those it has begun have used, by what they are."""
+    used: dict[str, float] = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            fields = (place / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        what = next((name for name, said in _PROCESSES.items() if said in command), None)
+        if place.name == str(os.getpid()):
+            what = "self"
+        if what is not None:
+            used[what] = used.get(what, 0.0) + sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+    return used
 
 
 def _batches(rng: random.Random, steps: int) -> list[list[Step]]:
