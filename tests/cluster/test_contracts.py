@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -31,7 +32,7 @@ NAMES = (f"tenant-{number}" for number in count())
 def shared(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """Qdrant and journal of a memory."""
     with LoopbackQdrant(shards=3) as server:
-        yield server.url, f"{postgres}&options=-csearch_path%3Dcontract_{next(NAMES).replace('-', '_')}"
+        yield server.url, f"{postgres}&options=-csearch_path%3Dcontract_{os.getpid()}"
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ class TestMemoryOfManyProcesses(MemoryContract, TreesContract):
 @pytest.fixture(scope="module")
 def labeled_by_a_worker(postgres: str) -> Iterator[tuple[str, str]]:
     """The same, with a worker in a thread."""
-    journal = f"{postgres}&options=-csearch_path%3Dcontract_workers"
+    journal = f"{postgres}&options=-csearch_path%3Dcontract_workers_{os.getpid()}"
     with LoopbackQdrant(shards=3) as server, working(server.url, journal):
         yield server.url, journal
 
