@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
@@ -112,6 +112,12 @@ class FencedWorker(Worker):
             self._store_health.check()
         return waiting
 
+    def accepted(
+        self, state: TrajectoryState, *, start: int = 0, states: Collection[StepState] = tuple(StepState)
+    ) -> Iterator[Entry]:
+        """The steps of a trajectory, also those that others accept meanwhile: nobody has put them yet."""
+        return self._journal.entries(state.tenant, state.trajectory, start=start, states=states)
+
     def _label(self, state: TrajectoryState, *, upto: int) -> int:
         while waiting := list(islice(self.accepted(state, start=state.position), BATCH_STEPS)):
             due = sum(entry.position < upto for entry in waiting)
@@ -123,6 +129,8 @@ class FencedWorker(Worker):
                     return 0
                 self.show(self._snippets.missing(waiting))
                 return waiting[-1].position + 1
+            if ready == len(waiting) < BATCH_STEPS:  # what came meanwhile has a job of its own
+                return 0
         return 0
 
     def _put_snippets(self, entries: Sequence[Entry], *, with_vectors: bool, stand_back: Callable[[], None]) -> None:

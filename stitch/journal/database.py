@@ -233,6 +233,8 @@ class Database(ABC):
         """Pages of a query with the parameters `after` and `size`, in the order of its column number `by`."""
         while rows := self.rows(statement, after=after, size=size, **values):
             yield rows
+            if len(rows) < size:
+                return
             after = rows[-1][by]
 
     @contextmanager

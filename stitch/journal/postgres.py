@@ -62,15 +62,10 @@ _ABOUT = select(about.c.name, about.c.value)
 
 
 class _Fence:
-    """A trajectory as a thread knows it, up to the last change when it began or wrote itself."""
+    """A trajectory as a thread knows it, up to a change: the last when it began, or when it wrote itself."""
 
-    def __init__(self, tenant: str, trajectory: str, connection: Any) -> None:
-        self._names = (tenant, trajectory)
-        self.note_own(connection)
-
-    def note_own(self, connection: Any) -> None:
-        """Take note that all changes so far are known, or made by this thread."""
-        (self.last,) = connection.execute(_LAST).fetchone()
+    def __init__(self, tenant: str, trajectory: str, *, last: int) -> None:
+        self._names, self.last = (tenant, trajectory), last
 
     def check(self, connection: Any) -> None:
         """See that nobody else has changed it since.
@@ -176,9 +171,10 @@ class Postgres(Database):
                     if (fence := self._fence) is not None:
                         fence.check(db.connection)
                     yield db
-                    if fence is not None:
-                        fence.note_own(db.connection)
+                    last = db.connection.execute(_LAST) if fence is not None else None
                     db.connection.execute("COMMIT")
+                    if fence is not None and last is not None:
+                        (fence.last,) = last.fetchone()
             except BaseException:
                 with suppress(psycopg.Error):  # a connection that is lost has rolled back
                     db.connection.execute("ROLLBACK")
@@ -209,9 +205,11 @@ class Postgres(Database):
         Raises:
             ConflictError: Somebody has, and nothing was written since.
         """
-        with self.session() as db:
-            self._mine.fence = fence = _Fence(tenant, trajectory, db.connection)
-            turn = Turn(changed=bool(db.rows(first, **values)))
+        with self.session() as db, db.connection.pipeline():
+            last = db.connection.execute(_LAST)  # before what is asked, so that no change comes between unseen
+            asked = db.ask(first, **values)
+            self._mine.fence = fence = _Fence(tenant, trajectory, last=last.fetchone()[0])
+            turn = Turn(changed=bool(asked()))
         try:
             yield turn
             with self.session() as db:

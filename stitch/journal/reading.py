@@ -228,6 +228,8 @@ class Lookups(Part):
     ) -> Iterator[Entry]:
         """Iterate over a trajectory's steps from position `start` to before `stop`; over none if it is unknown."""
         end, wanted = _LAST_POSITION if stop is None else stop, [state.value for state in states]
+        if start >= end:
+            return
         named = {"tenant": tenant, "trajectory": trajectory}
         for rows in self._db.pages(_ENTRIES, {**named, "stop": end, "given": wanted}, after=start - 1, by=3):
             yield from map(entry_of, rows)
