@@ -18,6 +18,7 @@ from stitch.sources.conversation import RowStream
 from stitch.sources.fields import Row, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import object_in, text_of, without
+from stitch.sources.unread import texts_in
 
 NESTED = ("messages", "generations", "message", "choices", "output")
 """Where the messages of what a run is given, or gives, stand."""
@@ -64,14 +65,14 @@ class TraceReader:
         called: Row = {**told.about, "role": "assistant", "content": "", "tool_calls": (told.call,)}
         if asked_before := (asked := _asked_for(told.call["name"], told.call["arguments"])) in shown:
             shown.remove(asked)
-            self._messages.repeated.append(called)  # the model that asked for it has shown it
+            self._messages.repeated.append(without(called, "metadata"))  # the model that asked for it has shown it
         else:
             yield called
         if told.answer is not None:
             row = {**told.about, "role": "tool", "tool_name": told.call["name"], "content": text_of(told.answer),
                    "metadata": {**told.about["metadata"], **told.beside}}  # fmt: skip
             if self._seen(told, row) and asked_before:  # all of it was shown, but for what is known of the call
-                self._messages.repeated.append(row)
+                self._messages.repeated.append(without(row, "metadata"))
                 row = {**without(row, "tool_name"), "role": told.kind, "content": told.name}
             yield row
         elif asked_before:
@@ -81,8 +82,14 @@ class TraceReader:
         about = told.about
         try:
             for row in self._messages.rows(message):
+                shown, beside = (
+                    self.shown.setdefault(told.trace, set()),
+                    _digest([t for _, t in texts_in(row["metadata"])]),
+                )
+                known_beside = beside in shown
+                shown.add(beside)
                 if self._seen(told, row):
-                    self._messages.repeated.append(row)
+                    self._messages.repeated.append(row if known_beside else without(row, "metadata"))
                     continue
                 at = row.get("timestamp")
                 yield {**about, **row, "timestamp": about["timestamp"] if at is None else at,

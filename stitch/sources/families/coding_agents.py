@@ -96,7 +96,7 @@ def payload_line(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     rows = list(reader.rows(said)) if isinstance(said, Mapping) else [said.row]
     # What is said and done stands there twice: as an item for the model, and as an event for the screen.
     if (probe := _probe(rows)) and reader.said_twice(probe, item=told_by_item):
-        reader.repeated += rows
+        reader.repeated += [without(row, "metadata") for row in rows]
         return
     for row in rows:
         row["role"] = _SPEAKERS.get(row["role"], row["role"])
