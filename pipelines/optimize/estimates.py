@@ -13,7 +13,7 @@ from stitch.pipelines.optimize.tasks import Cost, Lesson, Task
 _PROPOSAL_TOKENS = 600
 """What a call that proposes takes beside the lessons that it shows."""
 _LESSONS_SHOWN = {"mipro": 1.5, "gepa": 3.0, "simba": 2.5}
-"""How many lessons such a call shows, about."""
+"""Number of lessons such a call shows, about."""
 _WITH_EXAMPLES = {"bootstrap": 0.5, "mipro": 0.35, "gepa": 0.0, "simba": 0.35}
 """The share of the runs whose prompts show examples, about."""
 

@@ -16,21 +16,21 @@ from stitch.pipelines.optimize.students import Metric, Student, as_example, judg
 from stitch.pipelines.optimize.tasks import Lesson
 
 SETS_OF_DEMOS = 3
-"""How many sets of examples are tried."""
+"""Number of sets of examples tried."""
 INSTRUCTIONS = 4
-"""How many instructions MIPRO proposes, the present one among them."""
+"""Number of instructions MIPRO proposes, the present one among them."""
 TRIALS = 8
-"""How many pairs of instruction and examples MIPRO tries."""
+"""Number of pairs of instruction and examples MIPRO tries."""
 REFLECTIONS = 10
-"""How many improved instructions GEPA tries at most, about."""
+"""Number of improved instructions GEPA tries at most, about."""
 STEPS = 3
-"""How many steps SIMBA takes."""
+"""Number of steps SIMBA takes."""
 CANDIDATES = 4
-"""How many programs SIMBA tries in a step."""
+"""Number of programs SIMBA tries in a step."""
 BATCH = 12
-"""How many lessons a step of SIMBA looks at."""
+"""Number of lessons a step of SIMBA looks at."""
 MINIBATCH = 3
-"""How many lessons a reflection of GEPA looks at."""
+"""Number of lessons a reflection of GEPA looks at."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Setting:
     metric: Metric
     """Marks what students do."""
     demos: int
-    """How many examples a prompt may get."""
+    """Number of examples a prompt may get."""
     seed: int
     """Of whatever is drawn."""
     threads: int
-    """How many lessons are run at once."""
+    """Number of lessons run at once."""
     lm: Any
     """The model that answers, as DSPy takes it."""
     proposer: Any

@@ -58,7 +58,7 @@ class Task(Protocol):
     trained: tuple[str, ...]
     """The predictors of the program that the lessons say something about."""
     demos: int
-    """How many examples a prompt may get."""
+    """Number of examples a prompt may get."""
 
     def program(self) -> Any:
         """The program as it stands in the code, with predictors of its own."""

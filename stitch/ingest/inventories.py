@@ -26,7 +26,7 @@ from stitch.label.curation import read_through
 from stitch.text.words import stems
 
 MAX_VALUES = 64
-"""How many recent values of an entity type the union keeps."""
+"""Number of recent values of an entity type the union keeps."""
 
 _KEPT_TENANTS = 64
 _EMPTY = LabelInventory()

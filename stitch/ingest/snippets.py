@@ -70,7 +70,7 @@ class SnippetProjection:
         self._owed: dict[tuple[str, str], int] = {}
         """The same of trajectories with which somebody was not finished when an error came."""
         self.unflushed = 0
-        """How many snippets were put since the store was last flushed."""
+        """Number of snippets put since the store was last flushed."""
 
     def position(self) -> int:
         """The number of the last change that the store holds durably."""

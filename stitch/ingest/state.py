@@ -31,13 +31,13 @@ from stitch.journal import Checkpoint, Entry, Journal
 from stitch.journal.database import Turn
 
 BATCH_STEPS = 512
-"""How many steps are labeled, embedded and put at a time, at most."""
+"""Number of steps labeled, embedded and put at a time, at most."""
 
 KEPT_SPACES = 16
-"""How many label spaces that were asked for last are kept of trajectories that are not going on."""
+"""Number of label spaces kept of trajectories that are not going on, the last used ones."""
 
 KEPT_STEPS = 50_000
-"""How many steps the trajectories kept ready have at most, together: a labeling remembers a kilobyte a step or so."""
+"""The most steps of the trajectories kept ready, together: a labeling remembers a kilobyte a step or so."""
 
 _CHECKPOINT_BYTES = 4096
 """A checkpoint waits for so many bytes of the last one a step: however much a trajectory remembers, saving it costs no
@@ -68,15 +68,15 @@ class TrajectoryState:
     session: LineageSession | None = None
     """None until it is needed, and after anything that leaves it in doubt."""
     position: int = -1
-    """How many steps are labeled, all of which the session has taken in; -1 if the journal has to be asked."""
+    """Number of labeled steps, all of which the session has taken in; -1 if the journal has to be asked."""
     saved: int = 0
-    """How many it had taken in at the last checkpoint."""
+    """Number of steps at the last checkpoint."""
     saved_bytes: int = 0
     """The length of what the session remembered then."""
     inventory: LabelInventory = field(default_factory=LabelInventory)
     """The label space when it was last asked for."""
     inventoried: int = 0
-    """How many steps `inventory` knows."""
+    """Number of steps that `inventory` knows."""
     merges: int = 0
     """How many merges were announced."""
     key: str = ""

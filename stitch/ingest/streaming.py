@@ -18,7 +18,7 @@ Given: TypeAlias = Step | Mapping[str, object] | SourcedStep | Rejection
 """What a stream holds: a step, a mapping of its fields, or what a source yields."""
 
 BUFFER_STEPS = 1024
-"""How many steps wait in a stream's buffer at most; while it is full, whoever makes them waits."""
+"""Capacity of a stream's buffer, in steps; while it is full, whoever makes them waits."""
 
 _EXCERPT_CHARS = 200
 

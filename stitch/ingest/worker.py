@@ -35,9 +35,9 @@ LOOK_AGAIN_S = 1.0
 UNFINISHED = (StepState.ACCEPTED, StepState.LABELED, StepState.FAILED)
 
 _PUT_STEPS = 48
-"""How many steps are put at a time while somebody searches: a search waits for no more than these."""
+"""Number of steps put at a time while somebody searches: a search waits for no more than these."""
 _PIECE_STEPS = 32
-"""How many steps that were left are embedded at a time, while nothing is held: a third of a second, at 10 ms each."""
+"""Number of late steps embedded at a time, while nothing is held: a third of a second, at 10 ms each."""
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class Worker:
         self._searches, self._stand_back = searches, stand_back
         self._notice, self._vectors, self._flushed = notice, vectors, flushed
         self.label_threads = threads if labeling.lets_wait else 0
-        """How many trajectories are labeled in threads, side by side, because a model is waited for; 0 if none is."""
+        """Number of trajectories labeled in threads, side by side, because a model is waited for; 0 if none is."""
         self.follows = self.follows or self.label_threads > 0
         # One more where vectors are made in one: who labels must not wait for them.
         self.threads = WorkerThreads(self._do, count=max(1, threads) + (vectors is not EmbedMode.WITH))

@@ -90,7 +90,7 @@ class StepLine(_Line):
     state: StepState
     reason: Text = ""
     retired_at: Seconds | None = None
-    """When it was retired."""
+    """Time of its retirement."""
     digest: Annotated[str, AfterValidator(_digest)]
     """Of the step as its source gave it, which is not as it is here if it was corrected."""
     step: Step
@@ -125,7 +125,7 @@ class CommitFields(BaseModel):
     operations: tuple[dict[str, Any], ...]
     schema_: Annotated[dict[str, Any] | None, Field(alias="schema")] = None
     redacted: dict[str, Count] = {}  # pydantic copies it
-    """How many secrets of each kind were taken out of it where it comes from."""
+    """Number of secrets of each kind redacted where it comes from."""
     recorded: Seconds
 
 

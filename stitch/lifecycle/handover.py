@@ -45,9 +45,9 @@ class TakenIn(NamedTuple):
     """Results of taking in replies."""
 
     windows: int
-    """How many were stored."""
+    """Number of windows stored."""
     steps: int
-    """How many steps have labels from them."""
+    """Number of steps labeled by them."""
     repeated: int
     """How many windows were in already; nothing was changed."""
     rejections: tuple[Rejection, ...]

@@ -20,11 +20,11 @@ class Relabeled(NamedTuple):
     """Results of labeling steps again whose labels another labeler had made."""
 
     trajectories: int
-    """How many had such labels."""
+    """Number of trajectories with such labels."""
     steps: int
-    """How many steps had them."""
+    """Number of steps with such labels."""
     relabeled: int
-    """How many have those of this labeler now; of the others it could not make them."""
+    """Number of steps labeled again; of the others this labeler could make no labels."""
 
 
 def relabel(ingestor: Ingestor, *, tenant: str) -> Relabeled:

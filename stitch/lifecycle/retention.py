@@ -79,9 +79,9 @@ class Expired(NamedTuple):
 
     rule: RetentionRule
     steps: int
-    """How many steps it concerns; of a step that several rules concern, the first has it, erasing before retiring."""
+    """Number of steps it concerns; of a step that several rules concern, the first has it, erasing before retiring."""
     waiting: int = 0
-    """How many more it would retire if they had labels; a step without them is not retired."""
+    """Number of further steps that it would retire if they had labels."""
 
 
 class Expiry(NamedTuple):

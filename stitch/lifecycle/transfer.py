@@ -48,11 +48,11 @@ class Imported(NamedTuple):
     """Results of an import."""
 
     steps: int
-    """How many were not there before."""
+    """Number that were not there before."""
     known: int
-    """How many were there already, word for word."""
+    """Number that were there already, word for word."""
     trajectories: int
-    """How many the lines spoke of."""
+    """Number in the lines."""
     rejections: tuple[Rejection, ...]
     """The lines that could not be used, each with its number; all others were."""
     erased: int = 0

@@ -61,7 +61,7 @@ class TreeImport:
         self._logs: dict[str, TreeLog] = {}
         self._refused: set[str] = set()
         self.trees = 0
-        """How many were not there before."""
+        """Number that were not there before."""
 
     def take(self, line: TreeLine | CommitLine | BranchLine) -> str:
         """Take in a line; return why it cannot be, or nothing."""

@@ -235,7 +235,7 @@ def _joined(pieces: Sequence[str]) -> bytes:
 
 
 def trouble_of(response: lm15.Response, text: str) -> str:
-    """Why a reply that says `text` cannot be used, after its subject; empty if it is whole."""
+    """The reason a reply that says `text` cannot be used, after its subject; empty if it is whole."""
     from dspy import lm15
 
     if response.finish_reason in ("stop", "tool_call") and text.strip():

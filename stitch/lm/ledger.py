@@ -76,7 +76,7 @@ class Totals(BaseModel):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def tokens(self) -> int:
-        """Of prompts and replies."""
+        """Tokens of prompts and replies."""
         return self.prompt_tokens + self.reply_tokens
 
     def add(self, charge: Charge | Totals) -> None:
@@ -134,11 +134,11 @@ class Ledger:
         return self._recalled.model_copy()
 
     def total(self) -> Totals:
-        """Of all stages."""
+        """Totals of all stages."""
         return sum_up(self.stages().values())
 
     def labeling(self) -> Totals:
-        """Of the stages of labeling."""
+        """Totals of the stages of labeling."""
         return sum_up(totals for stage, totals in self.stages().items() if stage in LABELING_STAGES)
 
     def keys(self) -> dict[str, Totals]:

@@ -75,7 +75,7 @@ def whole_items(text: str, item: type[Item]) -> list[Item]:
 
 
 def valid_items(values: list[Any], item: type[Item]) -> list[Item]:
-    """Those of a list that can be read."""
+    """Items of a list that can be read."""
     read = []
     for own in values:
         with suppress(ValidationError):

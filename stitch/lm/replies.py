@@ -31,7 +31,7 @@ class ReplyKeeper(Protocol):
 reply_keeper: ContextVar[ReplyKeeper | None] = ContextVar("reply_keeper", default=None)
 """Where replies are kept now; None if nowhere."""
 _tries: ContextVar[int] = ContextVar("tries", default=0)
-"""How many tries of the same request there were before."""
+"""Number of earlier tries of the same request."""
 
 
 def keeping_replies(keeper: ReplyKeeper) -> AbstractContextManager[None]:

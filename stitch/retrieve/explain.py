@@ -81,7 +81,7 @@ class WhyNot(NamedTuple):
     rank: int
     """From 1."""
     ranked: int
-    """How many were ranked."""
+    """Number of ranked steps."""
     k: int
     """How many of them count as hits at most."""
     lacking: tuple[Label, ...]

@@ -27,9 +27,9 @@ from stitch.signatures.programs import FilterProgram
 from stitch.text.words import stems
 
 SHOWN_SCOPES = 48
-"""How many scopes a prompt shows: those that share most words with the question, then the latest."""
+"""Number of scopes a prompt shows: those that share most words with the question, then the latest."""
 SHOWN_NAMES = 40
-"""How many names of a kind a prompt shows, the most frequent; those that share a word with the question beside them."""
+"""Names of a kind in a prompt, the most frequent; those that share a word with the question beside them."""
 MANY_NAMES = 30
 """Of more names than these, those that one step alone carries are not shown: most are slips."""
 

@@ -23,7 +23,7 @@ SWITCH_S = 0.0005
 """How long a thread keeps the interpreter while another one wants it. By default that is 5 ms, which every step of a
 request would wait for while something else is worked on."""
 _FILES = 8_192
-"""How many files and connections the process asks to have open."""
+"""Number of files and connections the process asks to have open."""
 
 
 def listen(host: str, port: int) -> socket.socket:

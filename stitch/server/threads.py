@@ -44,7 +44,7 @@ class Threads:
         self._searches = ThreadPoolExecutor(SEARCH_THREADS, "stitch-search")
         self._others = ThreadPoolExecutor(OTHER_THREADS, "stitch-serve")
         self.searching = 0
-        """How many questions are under way or wait."""
+        """Number of questions under way or wait."""
 
     async def search(self, request: Request, call: Callable[[], T]) -> T:
         """Answer a question.

@@ -136,7 +136,7 @@ def unwrapped(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _role_by_flag(fields: Mapping[str, Any]) -> str | None:
-    """Who speaks where flags alone say it."""
+    """The role that flags alone tell; None without them."""
     if not isinstance(fields.get("is_user"), bool) or "mes" not in fields:
         return None
     return "user" if fields["is_user"] else "system" if fields.get("is_system") is True else "assistant"

@@ -182,7 +182,7 @@ def with_files(row: Row, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _told_without_words(metadata: Mapping[str, Any]) -> Row:
-    """What a message without words tells: why it has none, what it shows, or what its other fields say."""
+    """Content for a message without words: its failure, what it shows, or the texts of its other fields."""
     fault = first_of(metadata, _FAULTS, str | Mapping)
     said = first_of(fault, ("message",), str) if isinstance(fault, Mapping) else fault
     if isinstance(said, str) and said.strip():

@@ -42,7 +42,7 @@ class SpanContent(NamedTuple):
     identified: bool = False
     """Messages have ids by which they are known."""
     given: int = 0
-    """How many messages at the beginning were given, and not replied."""
+    """Number of messages at the beginning that were given, and not replied."""
 
 
 class TraceReader:

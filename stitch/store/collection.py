@@ -43,9 +43,9 @@ class Limits(NamedTuple):
     """Limits of one request."""
 
     batch: int
-    """How many vectors are written at a time."""
+    """Number of vectors written at a time."""
     page: int
-    """How many scores or ids are asked for, or points deleted, at a time."""
+    """Number of scores or ids asked for, or points deleted, at a time."""
     exact: bool
     """Whether it has to be told to be exact, for there is a graph that it would use."""
 

@@ -32,7 +32,7 @@ from stitch.store.points import (
 )
 
 _PAGE = 2_000
-"""How many points are read at a time."""
+"""Number of points read at a time."""
 _INDEXED_FROM = 64
 """From so many points on there are indexes. Each takes 4 to 9 MB and 2 ms whenever it is opened, however few points
 there are; without them a filter reads the payload of each point, in 4 µs."""

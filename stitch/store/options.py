@@ -14,7 +14,7 @@ class QdrantOptions(BaseModel, frozen=True, extra="forbid"):
 
     shard_number: AtLeastOne | None = None
     replication_factor: AtLeastOne | None = None
-    """How many nodes hold each vector. With one, a lost node takes its part of the vectors with it."""
+    """Number of nodes that hold each vector. With one, a lost node takes its part of the vectors with it."""
     write_consistency_factor: AtLeastOne | None = None
     """How many of them have to answer before a write counts."""
     large_tenants: tuple[str, ...] = ()

@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 
 MOST = 12
 """The largest theme, in statements."""
-LOOSE_FROM = 4
+SPLIT_FROM = 4
 """A theme of so many statements may be split because they are not like each other."""
 
-JOINS = 0.35
+ATTACH_PERCENTILE = 0.35
 """A statement joins its nearest theme if it is nearer than this share of all were to theirs."""
-JOINS_SMALL = 0.2
+ATTACH_SMALL_PERCENTILE = 0.2
 """The same of a theme that has fewer than `SMALL` statements: there a centroid says little yet."""
 SMALL = 3
-LOOSE = 0.1
+SPLIT_PERCENTILE = 0.1
 """A theme is loose if its mean similarity is less than that of this share of statements to their nearest theme."""
-MERGES = 0.7
+MERGE_PERCENTILE = 0.7
 """Neighbors are merged that are nearer than this share of themes are to their nearest neighbor."""
-FLOOR = 0.1
+SINGLE_PERCENTILE = 0.1
 """A single statement is merged with a neighbor unless it is farther than all but this share were."""
-ASKED = 2
+MERGE_NEIGHBORS = 2
 """With so many of its neighbors a theme may be merged."""
-AROUND = 10
+N_PROBE = 10
 """So many themes that are nearest to one are looked at when it changes."""
 
 _BINS = 400
@@ -128,7 +128,7 @@ class Upkeep:
         """Find the theme of a statement that is new."""
         theme = self.grouping.next
         for similarity, nearest in self.centroids.nearest(vector, limit=1):
-            share = JOINS_SMALL if self.groups[nearest].size < SMALL else JOINS
+            share = ATTACH_SMALL_PERCENTILE if self.groups[nearest].size < SMALL else ATTACH_PERCENTILE
             if similarity >= self.to_theme.at(share):
                 theme = nearest
             self.to_theme.add(similarity)
@@ -173,13 +173,13 @@ class Upkeep:
     def _tend(self, theme: int, *, at: float) -> None:
         """Split or merge a theme that has changed, if that is better."""
         group = self.groups[theme]
-        loose = group.size >= LOOSE_FROM and group.cohesion < self.to_theme.at(LOOSE)
+        loose = group.size >= SPLIT_FROM and group.cohesion < self.to_theme.at(SPLIT_PERCENTILE)
         if not ((group.size > MOST or loose) and self._split(theme, at=at)):
             self._merge(theme, at=at)
 
     def _around(self, themes: Sequence[int]) -> list[Group]:
         """The themes around some, which do not change."""
-        found = {each: None for theme in themes for _, each in self.neighbors(theme, limit=AROUND)}
+        found = {each: None for theme in themes for _, each in self.neighbors(theme, limit=N_PROBE)}
         return [self.groups[each] for each in found if each not in themes]
 
     def _split(self, theme: int, *, at: float) -> bool:
@@ -203,14 +203,14 @@ class Upkeep:
     def _merge(self, theme: int, *, at: float) -> None:
         """Merge a theme with one of its neighbors, if they are near and the objective gains."""
         group = self.groups[theme]
-        for place, (similarity, other) in enumerate(self.neighbors(theme, limit=ASKED)):
+        for place, (similarity, other) in enumerate(self.neighbors(theme, limit=MERGE_NEIGHBORS)):
             beside = self.groups[other]
-            usual = self.to_neighbor.at(MERGES)
+            usual = self.to_neighbor.at(MERGE_PERCENTILE)
             if place == 0:
                 self.to_neighbor.add(similarity)
             if group.size + beside.size > MOST:
                 continue
-            single = min(group.size, beside.size) == 1 and similarity >= self.to_theme.at(FLOOR)
+            single = min(group.size, beside.size) == 1 and similarity >= self.to_theme.at(SINGLE_PERCENTILE)
             if similarity < usual and not single:
                 continue
             around = self._around([theme, other])

@@ -65,7 +65,7 @@ class LocalLabelSession:
         self._entities = EntityValues()
         self._context = StepBefore()
         self._events: dict[str, int] = {}
-        """How many steps carry each event type."""
+        """Number of steps with each event type."""
         self._deed = ""
         """What the last call did."""
         self._is_run = False

@@ -51,7 +51,7 @@ FEATURES = (
 """
 
 TURN_CUES = 9
-"""How many numbers `ScopeTracker.turn_cues` has."""
+"""Length of `ScopeTracker.turn_cues`."""
 
 
 @dataclass

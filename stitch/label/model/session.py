@@ -43,7 +43,7 @@ from stitch.text.structured import find_entity_mentions
 from stitch.text.words import stems
 
 MOST_NAMES = {LabelKind.EVENT_TYPE: 64, LabelKind.ENTITY_TYPE: 96}
-"""How many names of a kind a trajectory may have; from then on only known ones are used."""
+"""Number of names of a kind a trajectory may have; from then on only known ones are used."""
 _NAMES_A_STEP = {LabelKind.EVENT_TYPE: 2, LabelKind.ENTITY_TYPE: 6}
 ASKS_A_STEP, WORDS_A_STEP = 2, 6
 _REMEMBERED_STEPS = 96

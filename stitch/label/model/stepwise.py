@@ -23,7 +23,7 @@ EVENT_CANDIDATES = 5
 HISTORY_STEPS = 20
 """H_scope: how many steps before are shown when the scope is chosen."""
 ALIGNED_STEPS = 12
-"""How many earlier steps of the same scope or event type are shown to resolve references."""
+"""Number of earlier steps of the same scope or event type shown to resolve references."""
 SUMMARIZE_EVERY_STEPS = 20
 """How often the running summary of a scope is brought up to date, in steps of the scope."""
 

@@ -14,7 +14,7 @@ from stitch.label.curation import Vocabulary, read_through
 from stitch.label.model.matching import MAX_SCOPE_WORDS, clean_name_of, match_name
 
 SHOWN_NAMES = 30
-"""How many names of a kind a prompt shows."""
+"""Number of names of a kind a prompt shows."""
 _FEW_NAMES = 12
 """Of more names than these, those that occurred once, and not lately, are not shown: most are slips."""
 _LATELY_STEPS = 48

@@ -21,7 +21,7 @@ from stitch.signatures.programs import WindowProgram, asking
 from stitch.signatures.windows import AskingReading
 
 WINDOW_STEPS = 80
-"""How many steps one call labels at most."""
+"""Number of steps one call labels at most."""
 WINDOW_TOKENS = 8_000
 """About how long the steps of one call may be together, as far as they are shown; 6,000 in the middle."""
 PATIENCE_S = 60.0

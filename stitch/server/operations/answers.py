@@ -22,10 +22,10 @@ Kind = TypeVar("Kind", bound=BaseModel)
 Listing = TypeVar("Listing", bound="Page")
 
 PAGE_ITEMS = 100
-"""How many items a page has, if nobody says."""
+"""Number of items a page has, if nobody says."""
 MOST_PAGE_ITEMS = 1000
 Limit: TypeAlias = Annotated[int, Field(ge=1, le=MOST_PAGE_ITEMS)]
-"""How many items of a list at most."""
+"""The most items of a list."""
 _LEAST_PREFIX = 4
 _MOST_DIGITS = 18
 """Shorter beginnings of ids are taken for a mistake."""

@@ -30,7 +30,7 @@ class Costs(Answer):
     stages: Mapping[str, Totals]
     trajectories: Mapping[str, Totals]
     steps: int
-    """How many steps were labeled with these calls."""
+    """Number of steps labeled with these calls."""
     a_step: Mean | None
     """Of labeling; null if no step was labeled."""
     questions: int = 0

@@ -75,7 +75,7 @@ class Hit(Ties):
     position: int
     role: str
     happened: float | str | None
-    """When it happened, as its source says it."""
+    """Time when it happened, as its source says it."""
     recorded: float
     """When the memory accepted it, in Unix seconds."""
     origin: str
@@ -90,7 +90,7 @@ class Hit(Ties):
     above_next_by: str | None
     """The part of the order by which it stands above the next hit; null for the last."""
     density: int | float
-    """How many labels of the filter it carries, or their weight."""
+    """Number of labels of the filter it carries, or their weight."""
     matched: LabelsByKind
     similarity: float
     relevance: float | None
@@ -215,7 +215,7 @@ class Ranked(Answer):
 
     rank: int
     of: int
-    """How many were ranked."""
+    """Number of ranked steps."""
     k: int
     parts: Mapping[str, float]
     density: float

@@ -47,7 +47,7 @@ from stitch.sources.given import step_of
 MOST_PAGE_CHARS = 4_000_000
 """A page of whole steps ends behind the one with which they have more text than this."""
 MOST_STEPS = 10_000
-"""How many steps one request may add."""
+"""Number of steps one request may add."""
 
 
 class RejectedStep(Answer):
@@ -120,7 +120,7 @@ class TrajectoryRow(Answer):
     trajectory: str
     steps: int
     began: float
-    """When its first step was accepted, in Unix seconds."""
+    """Time when its first step was accepted, in Unix seconds."""
     ended: float
 
 
@@ -169,7 +169,7 @@ class TimelineStep(Answer):
     position: int
     role: str
     happened: float | str | None
-    """When it happened, as its source says it."""
+    """Time when it happened, as its source says it."""
     recorded: float
     """When the memory accepted it, in Unix seconds."""
     state: str
@@ -244,7 +244,7 @@ class StepRow(Answer):
     position: int
     step: Step
     recorded: float
-    """When it was accepted, in Unix seconds."""
+    """Time when it was accepted, in Unix seconds."""
     state: StepState
     reason: str
     labels: StepLabels | None
@@ -307,7 +307,7 @@ class About(Answer):
     uses_model: bool
     """Whether a language model labels."""
     workers: int
-    """How many trajectories are best worked on side by side."""
+    """Number of trajectories that are best worked on side by side."""
 
 
 @operation("GET", "/v1/about", "read")

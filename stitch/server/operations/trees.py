@@ -33,7 +33,7 @@ class TreeCreated(Answer):
     version: str
     nodes: int
     types: Mapping[str, int]
-    """How many nodes of each type it has."""
+    """Number of nodes of each type it has."""
 
 
 @operation("POST", "/v1/trees", "write")
@@ -171,7 +171,7 @@ class CommitRow(Answer):
     operations: tuple[Mapping[str, Any], ...]
     redacted: Mapping[str, int] = {}  # pydantic copies it
     recorded: float | None = None
-    """When it was committed, in Unix seconds."""
+    """Time when it was committed, in Unix seconds."""
     definition: Mapping[str, Any] | None = None
     """The schema from here on, if it is another."""
 
@@ -472,7 +472,7 @@ class TreeErased(Answer):
 
     tree: str
     versions: int
-    """How many versions are gone."""
+    """Number of versions erased."""
     nodes: tuple[str, ...] = ()
     """The nodes that are gone from all versions, if only nodes or versions were to be erased."""
     emptied: tuple[str, ...] = ()

@@ -34,7 +34,7 @@ class Corrected(Answer):
     step: str
     trajectory: str
     revisions: int
-    """How many earlier versions are kept."""
+    """Number of earlier versions kept."""
 
 
 @operation("POST", "/v1/correct", "write")
@@ -194,7 +194,7 @@ class ExpiredRow(RetentionRule):
 
     steps: int
     waiting: int
-    """How many more it would retire if they had labels."""
+    """Number of further steps that it would retire if they had labels."""
 
 
 class Expired(Answer):

@@ -111,7 +111,7 @@ def is_activity(record: Any) -> bool:
 
 
 def activity_messages(record: Mapping[str, Any]) -> Messages:
-    """What was asked, and what was answered in HTML."""
+    """The question and the answers in HTML of an entry of activity."""
     answers = [one["html"] for one in record.get("safeHtmlItem") or () if has(html=str)(one)]
     asked = record["title"].removeprefix("Prompted ")
     yield {**without(record, "safeHtmlItem"), "role": "user", "content": asked}

@@ -104,7 +104,7 @@ def payload_line(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
 
 
 def _probe(rows: list[Row]) -> str:
-    """By which the two forms are known as one: the words, or the longest text that a tool was called with."""
+    """The text by which the two forms are known as one: the words, or the longest text that a tool was called with."""
     if not rows:
         return ""
     given = [text for call in rows[0].get("tool_calls") or () for text in _texts_of(dict(call.arguments))]
