@@ -66,7 +66,7 @@ from stitch.retrieve.run_question import RunQuestion, read_run_question
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
 
-POOL, LARGE_POOL = 80, 200
+POOL, LARGE_POOL = 64, 200
 """Candidates of a question; of one that says where to look, when or in which order, and of runs."""
 LEXICAL_SHARE = 0.3
 """What words count beside vectors in the choice of candidates, as in the order of them."""

@@ -43,7 +43,7 @@ def near(pool: Pool) -> Column | None:
         talks.setdefault(speakers[pool.roles[number]], []).append(number)
     column, told = np.zeros(len(pool.candidates)), False
     for named, numbers in talks.items():
-        places = np.flatnonzero(np.isin(pool.owners, numbers))
+        places = np.concatenate([np.arange(own.start, own.stop) for own in map(pool.trajectories.__getitem__, numbers)])
         clues = list(_clues([pool.snippets[place] for place in places.tolist()], pool.question, named))
         if clues:
             told = True
@@ -59,11 +59,10 @@ def _nearness(pool: Pool, places: NDArray[np.int64], clues: Sequence[tuple[float
     rare = np.log((lengths + 1) / np.maximum(1, by_talk)) * (by_talk > 0)
     weights = rare * np.array([weight for weight, _ in clues])[:, None]
     weights /= np.maximum(_ENOUGH, weights.sum(axis=0))
-    somewhere = np.flatnonzero(said.any(axis=0))
-    faded = _faded(pool, places, somewhere)
+    faded = _faded(owner, pool.positions[places])
     column: Column = np.zeros(len(places))
     for says, own in zip(said, weights, strict=True):
-        column += own[owner] * faded[:, says[somewhere]].max(axis=1)
+        column += own[owner] * faded[says].max(axis=0)
     best = np.maximum.reduceat(column, np.cumsum(lengths) - lengths)
     shares = pool.strengths[numbers] * np.minimum(1.0, 2.0 * best)
     return shares[owner] * column
@@ -95,11 +94,7 @@ def _told(weight: float, says: Sequence[bool]) -> Iterator[tuple[float, NDArray[
         yield weight, np.array(says)
 
 
-def _faded(pool: Pool, places: NDArray[np.int64], somewhere: NDArray[np.int64]) -> Column:
-    """The decayed weight of a clue at each candidate, by those among them that say one; 0 in other talks."""
-    owners, positions = pool.owners[places], pool.positions[places]
-    one, column = np.nonzero(owners[:, None] == owners[somewhere])
-    steps = np.abs(positions[one] - positions[somewhere[column]])
-    faded: Column = np.zeros((len(places), len(somewhere)))
-    faded[one, column] = np.exp(-steps / _FADING_STEPS)
-    return faded
+def _faded(owner: NDArray[np.int64], positions: NDArray[np.int64]) -> Column:
+    """The decayed weight of a clue in one candidate at each other one; 0 in other talks."""
+    steps = np.abs(positions[:, None] - positions)
+    return np.where(owner[:, None] == owner, np.exp(steps / -_FADING_STEPS), 0.0)
