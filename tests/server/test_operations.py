@@ -205,3 +205,18 @@ def test_an_error_becomes_the_same_error_again() -> None:
         again = as_error(Failure.model_validate_json(failure_of(error).model_dump_json()))
         assert (type(again), again.message, again.hint) == (type(error), error.message, error.hint)
         assert (str(again), again.exit_code) == (str(error), error.exit_code)
+
+
+def test_a_step_is_named_by_its_id_its_position_or_the_beginning_of_its_id(memory: Memory) -> None:
+    steps = [Step(role="user", id=name, content="One more.") for name in ("plan-a", "plan-b")]
+    memory.add_many(steps, trajectory="other")
+
+    def named(step: str, **where: str) -> tuple[str, str]:
+        found = asked(memory, "history", step=step, **where)
+        return found.trajectory, found.step
+
+    assert named("plan-b") == named("1", trajectory="other") == ("other", "plan-b")
+    assert named("3") == ("trip", "3")
+    for step, says in (("0", "2 trajectories"), ("plan", "2 steps begin"), ("pla", "no trajectory"), ("01", "no traj")):
+        with pytest.raises(InputError, match=says):
+            named(step)
