@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from stitch.memory import Memory
 
 BATCH_STEPS, SINGLES = 100, 200
-_PROCESSES = {"worker": " worker --memory ", "qdrant": "LoopbackQdrant", "postgres": "postgres"}
-"""Words in the command lines of processes, by what these are."""
 MODEL_TRAJECTORIES, MODEL_STEPS, MODEL_S = 64, 4, 0.2
 """So many trajectories of so many steps are labeled by a model that takes so long a step."""
 
@@ -55,8 +54,8 @@ def measure_cluster(steps: int = 4_000, *, memory: str | None = None, journal: s
     Qdrant runs in a process of its own. `model_at_once_ratio` is how much sooner `MODEL_TRAJECTORIES` trajectories are
     labeled at once than one after the other. `cpu_ms_one_WHAT` and `cpu_ms_two_WHAT` are the processor time a step of
     all that shares the cores, while one worker works or two: `worker`, `qdrant` (the stand-in), `postgres`, and `self`,
-    who waits. `failover_s` is the time from the death of one of two workers until all
-    that it was at is stored.
+    who adds and waits; `cpu_ms_embedded` is that of the memory in a folder. `failover_s` is the time from the death of
+    one of two workers until all that it was at is stored.
     """
     require_extra("postgres", package="procrastinate", needed_by="stitch bench cluster")
     from stitch.assemble import open_memory
@@ -68,23 +67,25 @@ def measure_cluster(steps: int = 4_000, *, memory: str | None = None, journal: s
         journal = journal or running.enter_context(postgres_here(folder))
         figures: Figures = {"steps": float(steps)}
         with open_memory(folder / "alone") as alone:
+            began_s = time.process_time()
             figures["embedded_per_s"] = steps / _seconds(lambda: _add(alone, _batches(rng, steps), "t"))
+            figures["cpu_ms_embedded"] = 1_000 * (time.process_time() - began_s) / steps
         with open_memory(memory, journal=journal, workers=True) as shared:
-            figures["accept_batch_per_s"] = steps / _seconds(lambda: _add(shared, _batches(rng, steps), "one"))
+            figures["accept_batch_per_s"] = steps / _seconds(lambda: _add(shared, _batches(rng, steps), "accepted"))
             singles = list(sample_steps(rng, SINGLES))
             figures["accept_one_per_s"] = SINGLES / _seconds(
-                lambda: [shared.add(step, trajectory="one-0") for step in singles]
+                lambda: [shared.add(step, trajectory="accepted-0") for step in singles]
             )
             for name, count in (("one", 1), ("two", 2)):
-                if count > 1:
-                    _add(shared, _batches(rng, steps), name)
-                there = steps + SINGLES * (count == 1)
                 with _workers(memory, journal, count):
-                    before = processor_s()
-                    figures[f"worker_{name}_per_s"] = there / _seconds(shared.flush)
+                    shared.flush()  # what was accepted before they were there
+                    before = processor_s(folder)
+                    figures[f"worker_{name}_per_s"] = steps / _seconds(
+                        partial(_label, shared, _batches(rng, steps), name)
+                    )
                     figures |= {
-                        f"cpu_ms_{name}_{what}": 1_000 * (after - before.get(what, 0.0)) / there
-                        for what, after in processor_s().items()
+                        f"cpu_ms_{name}_{what}": 1_000 * (after - before.get(what, 0.0)) / steps
+                        for what, after in processor_s(folder).items()
                     }
             _add(shared, _batches(rng, steps), "killed")
             with _workers(memory, journal, 2) as processes:
@@ -97,20 +98,32 @@ def measure_cluster(steps: int = 4_000, *, memory: str | None = None, journal: s
     return figures
 
 
-def processor_s() -> dict[str, float]:
-    """The processor time in seconds that this process and those it has begun have used, by what they are."""
-    used: dict[str, float] = {}
+def processor_s(folder: Path) -> dict[str, float]:
+    """The processor time in seconds that this process and those it has begun have used, by what they are.
+
+    Args:
+        folder: That of the measurement, whose name is that of PostgreSQL's folder too.
+    """
+    commands, parents, seconds = dict[str, str](), dict[str, str](), dict[str, float]()
     for place in Path("/proc").glob("[0-9]*"):
         try:
-            command = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            commands[place.name] = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             fields = (place / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue  # it has ended
-        what = next((name for name, said in _PROCESSES.items() if said in command), None)
-        if place.name == str(os.getpid()):
+        parents[place.name] = fields[1]
+        seconds[place.name] = sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+    own, used = str(os.getpid()), dict[str, float]()
+    for process, taken in seconds.items():
+        if process == own:
             what = "self"
-        if what is not None:
-            used[what] = used.get(what, 0.0) + sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+        elif parents[process] == own:
+            what = "worker" if " worker " in commands[process] else "qdrant"
+        elif any(folder.name in commands.get(each, "") for each in (process, parents[process])):
+            what = "postgres"
+        else:
+            continue
+        used[what] = used.get(what, 0.0) + taken
     return used
 
 
@@ -121,6 +134,12 @@ def _batches(rng: random.Random, steps: int) -> list[list[Step]]:
 def _add(memory: Memory, batches: Sequence[list[Step]], name: str) -> None:
     for number, batch in enumerate(batches):
         memory.add_many(batch, trajectory=f"{name}-{number}")
+
+
+def _label(memory: Memory, batches: Sequence[list[Step]], name: str) -> None:
+    """Add steps, and wait until workers have labeled them."""
+    _add(memory, batches, name)
+    memory.flush()
 
 
 def _seconds(do: Any) -> float:
