@@ -157,7 +157,7 @@ def _workers(memory: str, journal: str, count: int) -> Iterator[list[subprocess.
         for each in started:
             assert each.stderr is not None
             said = each.stderr.readline()
-            if not said.startswith("working"):
+            if "labeling up to" not in said:
                 raise InputError(f"a worker did not begin: {said.strip()}", hint="run `stitch worker` alone")
         yield started
     finally:
