@@ -28,6 +28,7 @@ from stitch.core import (
 )
 from stitch.core.html import table
 from stitch.errors import InputError, StepRejectedError, some_of
+from stitch.ingest.lag import note_lag, told_lags
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import charged_to
 from stitch.memory_asking import AskedMemory
@@ -360,12 +361,12 @@ class Memory(AskedMemory):
             journal=str(self.folder),
             server=getattr(store, "about", dict)(),  # of one that is on a server
             queue=self._ingestor.queue_state(self.tenant),
-            topics=self._ingestor.topics(self.tenant),
+            topics=told_lags(self._ingestor.journal, tenant=self.tenant),
         )
 
     def note_lag(self, topic: str, group: str, messages: Mapping[int, int]) -> None:
         """Let `status` say of how many messages, by partition, a consumer group is behind in a topic."""
-        self._writer.note_lag(self.tenant, topic=topic, group=group, messages=messages)
+        note_lag(self._writer.journal, tenant=self.tenant, topic=topic, group=group, messages=messages)
 
     def retry(self) -> int:
         """Try again to label and store the steps that failed or wait; returns how many are stored now that were not.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any
@@ -32,7 +32,6 @@ from stitch.core.progress import counted
 from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import JournalError, StepRejectedError, StoreError, StoreUnavailableError
 from stitch.ingest.labeling import Labeling
-from stitch.ingest.lag import note_lag, told_lags
 from stitch.ingest.priorities import SearchPriority
 from stitch.ingest.redact import Redact, Redactor
 from stitch.ingest.shared import DelegatingWorker, FencedWorker
@@ -388,14 +387,6 @@ class Ingestor:
     def queue_state(self, tenant: str) -> dict[str, str]:
         """Workers that are there, and what of a tenant waits for them; empty where whoever adds labels."""
         return {} if self.role is Role.ALONE else self.journal.queue.state(tenant).told()
-
-    def note_lag(self, tenant: str, *, topic: str, group: str, messages: Mapping[int, int]) -> None:
-        """Keep of how many messages, by partition, a consumer group is behind in a topic."""
-        note_lag(self.journal, tenant=tenant, topic=topic, group=group, messages=messages, at=self._clock())
-
-    def topics(self, tenant: str) -> dict[str, str]:
-        """Consumer lag of each topic and its group, in messages, as it was noted last."""
-        return told_lags(self.journal, tenant=tenant)
 
     def receipts(self, tenant: str, *, state: StepState | None = None) -> Iterator[Receipt]:
         """Iterate over the receipts of a tenant, in the order of acceptance; only those in `state` if it is given."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from itertools import groupby
@@ -14,7 +15,7 @@ from stitch.journal.entries import NewRecord
 TOPIC_LAG = "lag of a topic"
 
 
-def note_lag(journal: Journal, *, tenant: str, topic: str, group: str, messages: Mapping[int, int], at: float) -> None:
+def note_lag(journal: Journal, *, tenant: str, topic: str, group: str, messages: Mapping[int, int]) -> None:
     """Keep in a journal of how many messages a consumer group is behind, by partition, in place of what it said before.
 
     Args:
@@ -23,8 +24,8 @@ def note_lag(journal: Journal, *, tenant: str, topic: str, group: str, messages:
         topic: Its name.
         group: The name of the consumer group.
         messages: Their number by partition, of those that one member of the group reads.
-        at: When this was so, in Unix seconds.
     """
+    at = time.time()
     notes = [
         NewRecord(TOPIC_LAG, f"{topic} {group} {partition}", orjson.dumps([topic, group, lag, at]))
         for partition, lag in messages.items()

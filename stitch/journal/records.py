@@ -79,9 +79,11 @@ class Records(Part):
 
     def replace_records(self, tenant: str, records: Sequence[NewRecord]) -> None:
         """Keep records of one kind in place of the last ones of their keys, of which nothing has to be erased."""
-        kind, keys = records[0].kind, [each.key for each in records]
+        if not records:
+            return
+        keys = [each.key for each in records]
         with self._db.transaction(derived=True) as db:
-            db.write(_ERASE_KEYS, whose=tenant, of_kind=kind, given=keys)
+            db.write(_ERASE_KEYS, whose=tenant, of_kind=records[0].kind, given=keys)
             for record in records:
                 _append(db, tenant, record)
 
