@@ -228,18 +228,10 @@ def _prepared(data: DataSet, trajectory: Trajectory, method: Method) -> Prepared
         texts = method.texts(trajectory.id) if operations else {}
         named = sum(surfaces(operation.entity, texts.get(operation.step, "")) for operation in operations)
     return Prepared(
-        method=method.name,
-        trajectory=trajectory.id,
-        steps=len(trajectory.steps),
-        seconds=seconds,
-        named=named,
-        operations=len(operations),
-        model_calls=spent.calls,
-        model_tokens=spent.tokens,
-        cost_usd=spent.cost_usd,
-        stand_ins=stand_ins,
-        unusable_replies=spent.unusable,
-    )
+        method=method.name, trajectory=trajectory.id, steps=len(trajectory.steps), seconds=seconds, named=named,
+        operations=len(operations), model_calls=spent.calls, model_tokens=spent.tokens, cost_usd=spent.cost_usd,
+        stand_ins=stand_ins, unusable_replies=spent.unusable,
+    )  # fmt: skip
 
 
 def _record(

@@ -110,16 +110,10 @@ class MemoryMethod:
 
         def ask(tokens: int) -> RetrievalResult:
             return self.shared.memory.search(
-                inquiry.text,
-                trajectory=inquiry.trajectory,
-                k=k,
-                budget_tokens=tokens,
-                asked_at=inquiry.asked_at,
-                intent_filter=self._choose(self.shared.memory, inquiry),
-                retriever=self._retriever,
-                min_relevance=0.0,
+                inquiry.text, trajectory=inquiry.trajectory, k=k, budget_tokens=tokens, asked_at=inquiry.asked_at,
+                intent_filter=self._choose(self.shared.memory, inquiry), retriever=self._retriever, min_relevance=0.0,
                 min_share=0.0 if self.shared.fills and self._retriever is None else None,
-            )
+            )  # fmt: skip
 
         started = time.perf_counter()
         result = ask(budget_tokens)

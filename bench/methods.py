@@ -116,14 +116,10 @@ class Ranker:
         every = {each: fit_context(hits, budget_tokens=each, counter=self._counter) for each in BUDGETS}
         shown = {each: tuple(step_of[own] for own in made.ids) for each, made in {**every, budget: context}.items()}
         return Found(
-            steps=tuple(step_of.values()),
-            context=context.text,
-            context_tokens=context.tokens,
-            context_steps=shown[budget],
-            shown=shown,
-            milliseconds=round(milliseconds, 3),
+            steps=tuple(step_of.values()), context=context.text, context_tokens=context.tokens,
+            context_steps=shown[budget], shown=shown, milliseconds=round(milliseconds, 3),
             window_tokens=self.window_tokens,
-        )
+        )  # fmt: skip
 
     def close(self) -> None:
         """Forget the trajectories."""
@@ -233,17 +229,9 @@ def raw_snippets(trajectory: Trajectory) -> list[MemorySnippet]:
     """The steps of a trajectory as snippets without labels, so that they can be put into a context."""
     return [
         MemorySnippet(
-            tenant=TENANT,
-            trajectory=trajectory.id,
-            step=str(step.id),
-            position=place,
-            role=step.role,
-            text=(text := with_calls(step.content, step.tool_calls)),
-            resolved=text,
-            session=step.session,
-            happened=step.timestamp,
-            recorded=0.0,
-            trust=step.whence().trust,
+            tenant=TENANT, trajectory=trajectory.id, step=str(step.id), position=place, role=step.role,
+            text=(text := with_calls(step.content, step.tool_calls)), resolved=text, session=step.session,
+            happened=step.timestamp, recorded=0.0, trust=step.whence().trust,
         )
         for place, step in enumerate(trajectory.steps)
-    ]
+    ]  # fmt: skip

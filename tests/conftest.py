@@ -1,8 +1,6 @@
 """How many examples the properties are tried on, that a run tries the same ones as the last, where tests write,
 and how conversations are written that several of them read."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -108,13 +108,9 @@ def _score_scopes(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:
     if isinstance(agreement, Unscored) or isinstance(switches, Unscored):
         return None
     return Figures(
-        bcubed_f1=agreement.f1,
-        bcubed_precision=agreement.precision,
-        bcubed_recall=agreement.recall,
-        switch_f1=switches.f1,
-        switch_rate=switches.rate,
-        gold_switch_rate=switches.gold_rate,
-    )
+        bcubed_f1=agreement.f1, bcubed_precision=agreement.precision, bcubed_recall=agreement.recall,
+        switch_f1=switches.f1, switch_rate=switches.rate, gold_switch_rate=switches.gold_rate,
+    )  # fmt: skip
 
 
 def _score_goals(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:

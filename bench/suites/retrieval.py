@@ -143,16 +143,11 @@ def measure(data: DataSet, options: Options, *, suite: str = "retrieval") -> Mea
         click.echo(f"stitch: {data.name}: {note}", err=True)
     with tempfile.TemporaryDirectory(prefix="stitch-run-") as temporary:
         job = Job(
-            data=data,
-            methods=tuple(name for name in names if name not in missing),
-            folder=options.out or Path(temporary),
-            budget_tokens=options.budget,
-            contexts=suite == "came" or options.answers,
-            labels=options.labels,
-            filters=options.filters,
-            workers=options.workers,
-            asked=asked,
-        )
+            data=data, methods=tuple(name for name in names if name not in missing),
+            folder=options.out or Path(temporary), budget_tokens=options.budget,
+            contexts=suite == "came" or options.answers, labels=options.labels, filters=options.filters,
+            workers=options.workers, asked=asked,
+        )  # fmt: skip
         claim(job.folder, new_manifest(_settings(suite, data, options, asked), command=_command(), notes=data.notes))
         _take_in(job.folder, options.replies)
         if requests is not None:
@@ -171,20 +166,12 @@ def _settings(suite: str, data: DataSet, options: Options, asked: Asked | None) 
     from stitch.retrieve import PieceCounter
 
     return RunSettings(
-        suite=suite,
-        set=data.name,
-        data_sha256=data.digest,
-        k=DEPTH,
-        budget_tokens=options.budget,
-        tokenizer=PieceCounter().name,
-        labels=labeler_named(options.labels).name,
-        embedder=StaticEmbedder().name,
-        filters=None if options.filters is None else _digest(options.filters, data),
-        limit=options.limit,
-        answerer=asked.answerer.name if asked else None,
-        judge=asked.judge.name if asked else None,
+        suite=suite, set=data.name, data_sha256=data.digest, k=DEPTH, budget_tokens=options.budget,
+        tokenizer=PieceCounter().name, labels=labeler_named(options.labels).name, embedder=StaticEmbedder().name,
+        filters=None if options.filters is None else _digest(options.filters, data), limit=options.limit,
+        answerer=asked.answerer.name if asked else None, judge=asked.judge.name if asked else None,
         prompts_sha256=prompts_sha256() if asked else None,
-    )
+    )  # fmt: skip
 
 
 def _digest(filters: Path, data: DataSet) -> str:

@@ -1,7 +1,5 @@
 """A memory for DSPy programs, and `Recall` as a retrieval model of DSPy and in programs that are saved whole."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Iterator

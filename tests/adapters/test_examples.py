@@ -3,8 +3,6 @@
 A provider on this machine stands in for a model where one is asked.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 import os

@@ -1,7 +1,5 @@
 """The memory service of Google ADK, tried with its own sessions and events."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

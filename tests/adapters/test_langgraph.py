@@ -1,7 +1,5 @@
 """The store of LangGraph in a memory: its documented semantics, and what a memory adds to them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -3,8 +3,6 @@
 STITCH_TEST_LANGGRAPH is where that is: a checkout of LangGraph, or the source package of `langgraph-checkpoint-sqlite`.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The tools of langmem, with the store of LangGraph in a memory."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

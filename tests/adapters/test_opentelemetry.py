@@ -1,7 +1,5 @@
 """What a memory does as spans, read by the SDK's own exporter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

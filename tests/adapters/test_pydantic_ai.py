@@ -1,7 +1,5 @@
 """The capability of Pydantic AI, tried with agents whose model is a function."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """No module imports itself round a circle, at any depth: imports inside functions and for types count."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter

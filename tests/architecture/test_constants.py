@@ -1,7 +1,5 @@
 """Every number by which answers are weighed is told of, with where it was chosen, so that it can be fitted again."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The import contracts are alive: each is seen to break when it is violated."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

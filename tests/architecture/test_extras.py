@@ -1,7 +1,5 @@
 """What is not installed by default is asked for by a command that works, before any work is done."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What holds for every function: it is simple, and no cache of the process keeps users' words."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Packages that load what they name on first use give all of it, and say what they do not have."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 

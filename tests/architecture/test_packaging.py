@@ -1,7 +1,5 @@
 """What is installed is what is on disk, and it does not get in the way of anybody's own files."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

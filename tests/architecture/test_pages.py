@@ -1,7 +1,5 @@
 """What the pages say works: commands are those of the command line, code runs, and every file named is there."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import shlex

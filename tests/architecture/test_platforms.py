@@ -1,7 +1,5 @@
 """What only some systems have is used where it is there, told where it is missing, and never stops an import."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Each promise of the page of security, and each command of the page of correcting, is held by tests, named here."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The judge of an answer is that of its form, and what needs no judge is not shown to one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from doubles.golden import compare_phrases

@@ -1,7 +1,5 @@
 """The configured model as answerer and judge, in the place of a provider that is scripted."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

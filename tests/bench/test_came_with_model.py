@@ -3,8 +3,6 @@
 The replies are those of a middling model: fenced, with talk, sometimes of no use. Nothing is paid twice.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The newest statement and the day that is asked for: how it is counted."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """CAME-Bench data: the codec, the layouts, and what must not get through."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

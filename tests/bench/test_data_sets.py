@@ -1,7 +1,5 @@
 """Loading data sets in the generic format, and everything that can be wrong with them."""
 
-from __future__ import annotations
-
 import gzip
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Weights and constants of the search are fitted again, each set left out once."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

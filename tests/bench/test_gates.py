@@ -1,7 +1,5 @@
 """The gates: figures beside floors, what is absent, how they end; and no loader lets gold into a memory."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The generator: plans obey their constraints, words say the plan in two voices, files are those of the release."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

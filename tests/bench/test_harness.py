@@ -1,7 +1,5 @@
 """Methods, the harness and the suites of retrieval, on a set small enough to be read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import closing

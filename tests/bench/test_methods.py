@@ -1,7 +1,5 @@
 """Memories as methods of the benchmark, the lens of themes among them, and by what they ranked."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

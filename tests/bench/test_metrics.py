@@ -1,7 +1,5 @@
 """Measures of answers, evidence, labels and differences, by hand-computed cases, properties, and scikit-learn."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The published files of other benchmarks, in fixtures of their form, with their slips repaired."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

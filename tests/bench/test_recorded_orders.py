@@ -1,7 +1,5 @@
 """Orders of turns by label density that were recorded from the authors' code: all of them come out exactly."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

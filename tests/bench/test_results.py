@@ -1,7 +1,5 @@
 """Tables of finished runs, and the figures beside them."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from pathlib import Path

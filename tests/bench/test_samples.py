@@ -1,7 +1,5 @@
 """The demo, and its sample trajectories: what a newcomer sees first is right."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Speed, size and costs: every command prints its figures, and labels of a model stay within bounds."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """The suite of labels, and the group that holds the commands."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`stitch bench retrieval --labels FILE --filters FILE`: labels and filters of files in the place of a model's."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """`stitch chat`: a conversation about a tree with a model."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """The command, as people and programs call it: output, JSON, exit status, and what an error says."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -1,7 +1,5 @@
 """`stitch doctor` says what is wrong, and what to type."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is given to `stitch ingest`: streams, files of one name, folders, and files that are followed."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

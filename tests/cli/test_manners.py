@@ -1,7 +1,5 @@
 """The command as people expect one: misspellings, quiet, verbose, idle options; what is not there is an error."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

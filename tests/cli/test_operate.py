@@ -1,7 +1,5 @@
 """What an operator calls: receipts, retry, verify, reindex, forget; each says what is so and what to do next."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """A command says what came out by its exit status and on standard error, and what helps where something went wrong."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

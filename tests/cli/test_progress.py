@@ -1,7 +1,5 @@
 """Long work at a terminal: how far it is, and that a signal ends it at once and loses nothing."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """`stitch tree`: what is printed, what is refused, and what other programs read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 `python tests/cluster/kills.py --kills 200` prints its counts as JSON; `make test` does a few (`test_kills.py`).
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json

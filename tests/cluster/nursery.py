@@ -3,8 +3,6 @@
 Reads a line of JSON a worker (memory, journal, seconds between heartbeats); answers with its process id.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """What cannot work is told in one line, and nothing is half done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

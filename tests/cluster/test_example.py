@@ -1,7 +1,5 @@
 """The example: servers, workers and kills on one machine."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Steps from a topic: librdkafka's own cluster of one broker, which lives in a producer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

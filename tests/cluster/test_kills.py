@@ -1,7 +1,5 @@
 """Workers that are killed or stand still, and come back late."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Iterator

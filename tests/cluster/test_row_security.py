@@ -1,7 +1,5 @@
 """Row level security: a role of one tenant that tries everything sees and changes nothing of another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What workers label: all of it, once, in order, as one process would."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 from collections.abc import Callable

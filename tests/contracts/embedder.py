@@ -1,7 +1,5 @@
 """What every `Embedder` must pass."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

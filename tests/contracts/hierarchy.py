@@ -1,7 +1,5 @@
 """What every hierarchy of themes must do: subclass `HierarchyContract`, give it a `read` fixture, run pytest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What every `Journal` must do: subclass `JournalContract`, give it a `make_journal` fixture, run pytest."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any

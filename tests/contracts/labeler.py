@@ -1,7 +1,5 @@
 """What every `Labeler` must pass: subclass `LabelerContract`, give it a `labeler` fixture, run pytest."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """What every `Memory` does, wherever it is: subclass `MemoryContract`, give it a `memory` fixture, run pytest."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What every scorer of conditions in words must pass."""
 
-from __future__ import annotations
-
 import pytest
 
 from stitch.retrieve.path.scorers import Passage, Scorer

@@ -1,7 +1,5 @@
 """What every `Projection` must do: subclass `ProjectionContract`, give it a `derive` fixture, run pytest."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

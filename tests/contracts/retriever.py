@@ -1,7 +1,5 @@
 """What every `Retriever` must pass: subclass `RetrieverContract`, give it a `retriever` over `RECORDS`, run pytest."""
 
-from __future__ import annotations
-
 import pytest
 
 from stitch.core import ContextualIntent, IntentFilter, MemorySnippet, Retriever, SearchRequest, SnippetRecord

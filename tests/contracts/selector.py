@@ -1,7 +1,5 @@
 """What every `FilterSelector` must pass: subclass `SelectorContract`, give it a `selector` fixture, run pytest."""
 
-from __future__ import annotations
-
 import pytest
 
 from stitch.core import EntityTypeSummary, FilterSelector, LabelInventory, ScopeSummary, SearchRequest

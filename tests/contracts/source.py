@@ -1,7 +1,5 @@
 """What every `StepSource` must pass: subclass `StepSourceContract`, give it `make_source`, run pytest."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 

@@ -3,8 +3,6 @@
 More than 400 lines because what a store promises is one list.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

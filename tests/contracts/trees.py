@@ -1,7 +1,5 @@
 """What trees do, however the memory is held that has them: in this process, in another, or by a server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -68,17 +68,9 @@ def make_record(
     recorded: float = 1.0,
 ) -> SnippetRecord:
     snippet = MemorySnippet(
-        tenant=tenant,
-        trajectory=trajectory,
-        step=step,
-        position=position,
-        role="user",
-        text=text,
-        resolved=text,
-        intent=intent or ContextualIntent(),
-        recorded=recorded,
-        trust=trust,
-    )
+        tenant=tenant, trajectory=trajectory, step=step, position=position, role="user", text=text, resolved=text,
+        intent=intent or ContextualIntent(), recorded=recorded, trust=trust,
+    )  # fmt: skip
     return SnippetRecord(snippet, np.array(vector, dtype=np.float32), words or {})
 
 
@@ -96,17 +88,11 @@ def random_records(rng: random.Random, n: int, *, tenants: Sequence[str] = ("t",
         words = {rng.randrange(12) * 300_000_000: rng.choice([0.5, 1.0, 1.7]) for _ in range(rng.randrange(6))}
         records.append(
             make_record(
-                str(number),
-                tenant=rng.choice(tenants),
-                trajectory=f"trip {rng.randrange(3)}",
-                position=number // 2,
-                intent=intent,
-                vector=vectors[rng.randrange(len(vectors))],
-                words=words,
-                trust=rng.choice(list(Trust)),
-                recorded=float(number // 7),
+                str(number), tenant=rng.choice(tenants), trajectory=f"trip {rng.randrange(3)}", position=number // 2,
+                intent=intent, vector=vectors[rng.randrange(len(vectors))], words=words,
+                trust=rng.choice(list(Trust)), recorded=float(number // 7),
             )
-        )
+        )  # fmt: skip
     return records
 
 

@@ -1,7 +1,5 @@
 """Errors say what happened, and in a traceback what to do next, as Python writes it."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Labels are untrusted text; merges of labels are recorded, applied when reading, and undone."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The ranking is a total order: density, then similarity, then where the step stands."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """Steps and snippets: what is accepted, what is cleaned, what names them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

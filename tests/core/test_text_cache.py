@@ -1,7 +1,5 @@
 """What caches of the process keep of users' words is gone with an erasure, and when a memory is closed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

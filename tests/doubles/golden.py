@@ -3,8 +3,6 @@
 STITCH_TEST_GOLDEN=write writes them anew, after a change that is meant.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path

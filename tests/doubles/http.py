@@ -1,7 +1,5 @@
 """A client that speaks HTTP with a server of a memory, wherever that is."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from contextlib import contextmanager

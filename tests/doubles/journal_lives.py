@@ -1,7 +1,5 @@
 """A life of a journal: operations drawn by a seed, and all that it holds after them, to be compared with another's."""
 
-from __future__ import annotations
-
 import random
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """A journal in memory, for tests that need no disk."""
 
-from __future__ import annotations
-
 from stitch.journal import Journal
 from stitch.journal.entries import MAX_STEP_CHARS
 

@@ -1,7 +1,5 @@
 """Data to learn from, and models that can learn from them: a trip of three days, talked about out of order."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -87,12 +85,7 @@ def labeling_pupil(*, needs: str = "") -> Pupil:
 def choosing_pupil() -> Pupil:
     return Pupil(
         well=_choose_well,
-        poorly=lambda system, user: {
-            "scopes": [],
-            "event_types": ["ask"],
-            "entity_types": ["day"],
-            "why": "a question",
-        },
+        poorly=lambda *said: {"scopes": [], "event_types": ["ask"], "entity_types": ["day"], "why": "a question"},
         lesson=LESSON,
         example="the day is named",
         alone=_is_on_the_third_day,

@@ -1,7 +1,5 @@
 """Observers for tests."""
 
-from __future__ import annotations
-
 from stitch.core import MemoryEvent
 
 

@@ -1,7 +1,5 @@
 """A PostgreSQL server of the tests, on a Unix socket; one for all processes of a run."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Snippets, hits, candidates and pools of them, and a retriever over a store of snippets, for tests of ranking."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

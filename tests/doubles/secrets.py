@@ -1,7 +1,5 @@
 """Texts with secrets, drawn from frames: a line a text, `⟦...⟧` around its secret, `{hex:40}` and the like drawn."""
 
-from __future__ import annotations
-
 import random
 import re
 import string

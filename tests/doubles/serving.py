@@ -1,7 +1,5 @@
 """A memory that is served over loopback by a thread of this process, and a client of it."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import contextmanager
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Sets of a benchmark, small enough to be read, as files in their published forms."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

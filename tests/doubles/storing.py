@@ -1,7 +1,5 @@
 """Stores for tests, and faults at every boundary that a test may cross."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeVar, cast

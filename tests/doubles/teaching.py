@@ -1,7 +1,5 @@
 """A model that can be taught: it does well only if its prompt tells or shows it how, so that a better prompt scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

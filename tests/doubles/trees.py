@@ -1,7 +1,5 @@
 """Random trees and edits, for properties."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The static embedder, the shipped table and tables that cannot be used; the hashing embedder."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np

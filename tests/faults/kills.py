@@ -7,8 +7,6 @@ Boundaries are drawn by name, so that those that are seldom crossed are tried as
 in pieces, `--first` 0, 50, ...
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json

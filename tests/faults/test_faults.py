@@ -1,7 +1,5 @@
 """Whatever breaks, nothing accepted is missing after a restart, nothing is there twice, and what failed is listed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A fork of the process that has a memory open is refused, touches no file, and takes nothing from its parent."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

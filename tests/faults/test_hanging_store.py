@@ -1,7 +1,5 @@
 """A store on a server that hangs: everything ends by a time limit, says what is not done, and is made up for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

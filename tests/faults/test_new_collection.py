@@ -1,7 +1,5 @@
 """A collection of a server that does not hold a memory wholly is refused, and finished by the next reindexing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What `power_safe` promises: a step that was accepted is on the disk, not only with the system."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A file of JSON lines out of which lines are taken when the process is killed has all others whole."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

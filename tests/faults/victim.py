@@ -3,8 +3,6 @@
 Each operation is acknowledged on standard output when it is done; what is wrong after a restart is said there too.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A backup is whole whoever writes meanwhile, is of one tenant if asked, and is refused when it is not as it was."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading

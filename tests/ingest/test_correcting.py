@@ -1,7 +1,5 @@
 """A correction changes the step that it names and teaches the labeling, which reads nothing of the trajectory again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

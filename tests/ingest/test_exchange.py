@@ -1,7 +1,5 @@
 """What one memory exports another takes in without loss, whatever interrupts it; what cannot be read is named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

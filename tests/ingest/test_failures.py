@@ -1,7 +1,5 @@
 """Steps that cannot be labeled, embedded or put: they are kept, found where they can be, and tried again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Vectors that follow: steps are found by words and labels at once, and by similarity when their vectors are there."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path

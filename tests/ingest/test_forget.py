@@ -1,7 +1,5 @@
 """What is corrected keeps its history, what is retired is not found, and of what is erased no byte is left."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

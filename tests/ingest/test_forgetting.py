@@ -1,7 +1,5 @@
 """After an erasure the labeling is learnt again, and what was erased stays erased when it is given again."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The way of a step into the journal and the store, by what it is found, and what happens when a part fails."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The label space of a trajectory and of a tenant, up to date, and trust that only falls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -193,7 +191,12 @@ def test_a_label_space_is_read_from_its_checkpoint_once_until_something_changes(
     with open_memory(tmp_path / "m") as memory:
         journal, asked = memory._ingestor.journal, list[tuple[str, ...]]()
         checkpoint = journal.checkpoint
-        monkeypatch.setattr(journal, "checkpoint", lambda *names: asked.append(names) or checkpoint(*names))
+
+        def noted(*names: str) -> Any:
+            asked.append(names)
+            return checkpoint(*names)
+
+        monkeypatch.setattr(journal, "checkpoint", noted)
         first = memory.inventory("trip")
         assert memory.inventory("trip") == first
         assert len(asked) == 1

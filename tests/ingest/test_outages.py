@@ -1,7 +1,5 @@
 """A store that cannot be reached for a while: steps wait for it and are put by themselves; none fails."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence

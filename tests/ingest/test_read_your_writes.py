@@ -1,7 +1,5 @@
 """Whoever holds a receipt finds the step, whatever others write, search and label meanwhile; and who is in a hurry."""
 
-from __future__ import annotations
-
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A run that is interrupted anywhere and taken up again ends as one that was not."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Secrets are taken out before anything is written, and are told by kind, count and place only."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """A memory whose parts disagree or are damaged is told so by name and mended."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Retention rules retire or erase what is older than it may be, by the clock of acceptance, and count first."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Streams, and who reads what was just written; who is too fast waits, and labels follow."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

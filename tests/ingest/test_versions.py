@@ -4,8 +4,6 @@
 versions; the folder of the second was left by a process that was killed, that of the last was once the second's.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import tarfile
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Where windows are cut, and what was paid for them, outlives the process: a model is asked nothing twice."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The journal on each database: one contract."""
 
-from __future__ import annotations
-
 from itertools import count
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is promised of a journal in PostgreSQL alone: many writers, a server that fails, a copy in a file."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

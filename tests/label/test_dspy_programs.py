@@ -1,7 +1,5 @@
 """Programs are ordinary modules of DSPy: compiled with anybody's metric, saved, loaded, awaited, taken as they are."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

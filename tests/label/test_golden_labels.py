@@ -1,7 +1,5 @@
 """Labels without a model of whole conversations, and the vocabularies that hold labels of models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Windows labeled elsewhere and labels written in a file: taken in once, checked as replies, never against a person."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

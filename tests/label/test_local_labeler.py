@@ -1,7 +1,5 @@
 """The labeler without a model: what goldens of conversations do not show."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

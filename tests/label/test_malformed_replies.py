@@ -5,8 +5,6 @@ rules, whose scope is "asked again". Below each reply stands what became of it: 
 entity types and references, then how many steps each further request asked for, and how many replies were of no use.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Earlier steps that a later reply reads otherwise: corrected as recorded events, never above a person's word."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

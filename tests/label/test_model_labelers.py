@@ -3,8 +3,6 @@
 More than 400 lines because both labelers keep the same promises, and are held to them side by side.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Sequence

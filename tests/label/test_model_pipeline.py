@@ -1,7 +1,5 @@
 """From the command to the store with a provider on this machine: nothing is lost, whatever the provider does."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What settings make of a model: its price beforehand, a call a kind for filters, and nothing left open."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Names that a model uses, and what a window's prompt tells of scopes, of the steps before, of sessions and times."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

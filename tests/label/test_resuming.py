@@ -1,7 +1,5 @@
 """A labeling that is interrupted anywhere goes on as one that was not: same labels, same saved bytes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Literal

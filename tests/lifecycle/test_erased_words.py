@@ -1,7 +1,5 @@
 """What is known of erased steps: their traces, what of them others' labels say, and lines that speak of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a line of an export may be, and why another is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The folder of a memory, which moment is meant, and many texts found at once."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A `dspy.LM` of the caller's own labels and chooses filters, within our limits, and leaves nothing elsewhere."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Endpoints as they are: odd places for the reply, refused forms, and reasons that are told in the server's words."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

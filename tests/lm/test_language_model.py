@@ -1,7 +1,5 @@
 """The language model over real HTTP on this machine, and by scripted replies: limits, errors, places, the ledger."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -274,7 +272,7 @@ def test_what_is_given_up_ends_at_once_wherever_it_waits() -> None:
     calls, ended = Calls("m", most=1), threading.Event()
     with ThreadPoolExecutor(3) as pool:
         made = [pool.submit(calls.run, ended.wait) for _ in range(3)]
-        while calls._free or len(calls._waiting) != 2:
+        while calls._free > 0 or len(calls._waiting) != 2:
             pass
         calls.interrupt()
         assert all(isinstance(each.exception(), CallInterruptedError) for each in made)

@@ -1,7 +1,5 @@
 """Replies as models write them, to each kind of prompt: what is read, what is not guessed, and how they are kept."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from pathlib import Path

@@ -2,8 +2,6 @@
 to their ends whatever it says. `make test-model` installs it; it proves the path, and nothing of the quality.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import json

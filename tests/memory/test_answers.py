@@ -1,7 +1,5 @@
 """Answers in words, by a model that names the steps on which they stand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

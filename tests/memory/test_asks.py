@@ -1,7 +1,5 @@
 """What a step answers in other words: it is found by that, shown nowhere, and goes with the step."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

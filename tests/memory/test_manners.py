@@ -1,7 +1,5 @@
 """A memory behaves as Python programmers expect: contexts, sequences, times, and types that find a misspelling."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

@@ -1,7 +1,5 @@
 """Between the choice of a step and what is done with it, another may have changed it: nothing is lost by that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

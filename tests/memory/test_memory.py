@@ -1,7 +1,5 @@
 """The memory as a user of the library meets it."""
 
-from __future__ import annotations
-
 import pytest
 
 from stitch import Step, open_memory, open_tenants

@@ -1,7 +1,5 @@
 """Chat messages as programs hold them: stored once each, however often a conversation is handed over."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import hashlib

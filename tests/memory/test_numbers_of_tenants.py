@@ -1,7 +1,5 @@
 """Places of steps are those of their own trajectory, and a tenant waits for its own vectors alone."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path

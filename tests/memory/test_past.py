@@ -1,7 +1,5 @@
 """A memory as it was, but for what was erased since; why a step came back or not, and what was asked."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

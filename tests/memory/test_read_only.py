@@ -1,7 +1,5 @@
 """A memory that this process may not write is opened for reading, from a copy that goes when it is closed."""
 
-from __future__ import annotations
-
 import ctypes
 import inspect
 import json

@@ -1,7 +1,5 @@
 """A memory of agents' runs: goals with phases, and instructions that hits leave out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Many tenants in one place never see each other's text, labels, names, costs or copies, whatever they do at once."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """How a reference was read can be undone: the step is found by its own words then, and what it was is history."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Observers: log lines, trace lines, and failures that reach nobody."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from pathlib import Path

@@ -3,8 +3,6 @@
 `PYTHONPATH=tests python tests/pipelines/calls_by_optimizer.py` prints the rows of the table in `pipelines/README.md`.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """An empty folder for each test, and trajectories to learn from."""
 
-from __future__ import annotations
-
 import pytest
 
 from doubles.lessons import days, write_lines

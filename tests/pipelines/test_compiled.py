@@ -1,7 +1,5 @@
 """A compiled program is a file of plain state that is refused as soon as it does not fit, whoever made it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A script of ten lines compiles a prompt by DSPy itself; the prompt of statements is taught by its recall."""
 
-from __future__ import annotations
-
 import json
 import runpy
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Each optimizer makes each kind of program better for a model that can be taught, and the gate holds."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 

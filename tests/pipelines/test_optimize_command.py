@@ -1,7 +1,5 @@
 """`stitch optimize` from end to end, over HTTP, and what it says when it cannot."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """How replies to lessons are marked, how lessons are dealt out, and when examples tell two programs apart."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@ The real prompts go over HTTP; each exchange is compared with the one that was r
 STITCH_TEST_GOLDEN=write writes all but steps, questions and replies anew; read the replies beside what is sent then.
 """
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import json

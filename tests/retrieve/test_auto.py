@@ -1,7 +1,5 @@
 """Choosing the lens by the form of a question, and why a step is not among the hits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

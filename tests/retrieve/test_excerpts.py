@@ -1,7 +1,5 @@
 """Of long steps what matters is shown: sentences that bear what is asked for, and lines that a question points at."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

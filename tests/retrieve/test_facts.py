@@ -1,7 +1,5 @@
 """What structured texts tell of things, and what a memory recalled is known again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

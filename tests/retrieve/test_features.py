@@ -1,7 +1,5 @@
 """Features: the contract of each, and for each one step that it speaks for and one that it does not."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -5,8 +5,6 @@ questions, a line each. Under each stands what decided, which steps are found wi
 context.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

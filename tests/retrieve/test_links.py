@@ -1,7 +1,5 @@
 """What ties the steps of a run to others: values that no longer hold, and what a result made the agent do."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a model is shown to choose labels from, and what of its choice is taken."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stitch.core import EntityTypeSummary, IntentFilter, LabelInventory, ScopeSummary, SearchRequest, Selection

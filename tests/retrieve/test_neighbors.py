@@ -1,7 +1,5 @@
 """Short steps beside the first hits, and segments where hits lie dense, come right after the very first hits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

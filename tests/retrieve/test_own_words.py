@@ -1,7 +1,5 @@
 """Who repeats what a step says finds that step, whatever labels these words license."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What is read in questions before anything is searched: a file of `questions` for each thing that is read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

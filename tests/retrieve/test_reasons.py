@@ -1,7 +1,5 @@
 """Reasons of hits: at most three, in words that a person understands."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

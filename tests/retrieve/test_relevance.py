@@ -1,7 +1,5 @@
 """How likely it is that hits bear on a question, and answers that leave out what does not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The choice of labels without a model: only what the question licenses."""
 
-from __future__ import annotations
-
 import pytest
 
 from contracts.selector import SelectorContract

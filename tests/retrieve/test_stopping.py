@@ -1,7 +1,5 @@
 """Where contexts end, small memories, and the scope of the hits where nobody chose labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """In a memory of a few steps, what answers a question comes before what a tool said of another matter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

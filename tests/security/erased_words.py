@@ -8,8 +8,6 @@ step (of the same steps otherwise) is no trace of it: labels have words of their
 opened, asked and closed again, and looked through once more.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import importlib.util

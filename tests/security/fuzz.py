@@ -6,8 +6,6 @@ Targets: lines (of files to ingest), export (lines to import), settings (YAML), 
 is read and redacted of a step). A reader may refuse an input with an error of the library, and with nothing else.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Callable

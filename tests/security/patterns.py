@@ -6,8 +6,6 @@ Patterns are found where they are: as values of modules and classes, alone or in
 own letters, repeated; six times the text may not take much more than six times the processor's time.
 """
 
-from __future__ import annotations
-
 import pkgutil
 import random
 import re

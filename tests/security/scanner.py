@@ -5,8 +5,6 @@ databases as values, compressed pieces wherever one begins, blocks of the engine
 letter, and escaped JSON. Text is folded to lower case; a word is what the labeler takes for one, or any part of it.
 """
 
-from __future__ import annotations
-
 import bz2
 import json
 import lzma

@@ -3,8 +3,6 @@
 The markers are those of the templates of local models in common use; the reader here is written apart from what quotes.
 """
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

@@ -1,7 +1,5 @@
 """No text of a memory leaves its place in a context: a strict reader finds exactly what was put there."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Of what is erased no file tells any word, in any language, short ones and names of fields and files included."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

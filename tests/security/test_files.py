@@ -1,7 +1,5 @@
 """The files of a memory are its user's alone, and no link in a stranger's folder or backup leads out of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

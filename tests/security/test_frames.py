@@ -1,7 +1,5 @@
 """Secrets in texts drawn from the frames of the project are taken out, and what only looks so is left alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What others write for us to read, from replies to lines of exports, is read or refused by errors of ours."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

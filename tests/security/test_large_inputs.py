@@ -1,7 +1,5 @@
 """Inputs that are too large, too deep or odd: files that expand, lines without end, depths, numbers, odd names."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

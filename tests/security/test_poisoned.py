@@ -1,7 +1,5 @@
 """Trajectories of somebody who wishes the reader ill: what they may do to the memory, and what they may not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """No text of a memory begins or ends what stands around it in the prompts of labels, filters, statements and themes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

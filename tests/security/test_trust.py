@@ -1,7 +1,5 @@
 """Who says it decides how far it is believed: what tools and documents say is low, however a line calls them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -5,8 +5,6 @@ with an answer of another shape, and no path may be open without a key. Streams 
 Ends with 1 where something is found.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
@@ -17,14 +15,9 @@ import urllib.request
 from pathlib import Path
 
 CHECKS = (
-    "not_a_server_error",
-    "status_code_conformance",
-    "content_type_conformance",
-    "response_schema_conformance",
-    "unsupported_method",
-    "allow_header_conformance",
-    "ignored_auth",
-)
+    "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance",
+    "unsupported_method", "allow_header_conformance", "ignored_auth",
+)  # fmt: skip
 LINES = "hooks.py"
 HOOK = """
 import schemathesis

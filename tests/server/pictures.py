@@ -3,8 +3,6 @@
 Two views of the samples' memory, each in light and dark, into docs/images.
 """
 
-from __future__ import annotations
-
 import base64
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Whatever stands in a field of a request, the answer is one that is described: no operation fails of itself."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

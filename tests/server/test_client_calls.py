@@ -1,7 +1,5 @@
 """Calls of methods over a connection: progress on the way, what is given up, what is streamed, what is lost."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

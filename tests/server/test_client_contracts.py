@@ -1,7 +1,5 @@
 """Memories that are held in different ways do the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What comes over the socket of a memory is not believed: garbage, half requests, silence, wrong arguments."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A memory that is served over HTTP, used as any other; windows of it labeled elsewhere."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -1,7 +1,5 @@
 """A memory that one process has open is used by another: watched, searched, corrected, written."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """What clients do to connections: they leave, and they send what can be read in two ways."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

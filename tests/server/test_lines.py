@@ -1,7 +1,5 @@
 """Steps that come as lines, and events that are sent for as long as somebody reads."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

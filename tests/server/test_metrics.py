@@ -1,7 +1,5 @@
 """Numbers, costs and the log of a server: whole, by key, and without a word of any tenant."""
 
-from __future__ import annotations
-
 import logging
 import re
 import sys

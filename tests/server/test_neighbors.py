@@ -1,7 +1,5 @@
 """Every number and word that a tenant is told is the same whether or not others write into the same folder."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

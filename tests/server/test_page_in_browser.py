@@ -440,7 +440,7 @@ def test_a_hostile_memory_runs_nothing(written, looking):
 def test_questions_of_a_finished_run_are_drawn_over_the_scopes_of_their_steps(looking, told, tmp_path):
     trip = sample("trip")
     steps = [step.model_dump(mode="json", exclude_defaults=True) for step in trip.trajectory.steps]
-    rows = {
+    rows: dict[str, list[dict[str, object]]] = {
         "trajectories": [{"id": "trip", "steps": steps}],
         "questions": [
             {"id": str(place), "trajectory": "trip", "question": each.text, "answer": each.answer,

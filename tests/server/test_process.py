@@ -1,7 +1,5 @@
 """The command as a process, and its retention and backups by a clock that the test sets."""
 
-from __future__ import annotations
-
 import json
 import logging
 import signal

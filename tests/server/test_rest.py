@@ -1,7 +1,5 @@
 """What can be done with a memory over HTTP, as its description says it, and by many at once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

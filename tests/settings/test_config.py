@@ -1,7 +1,5 @@
 """Settings: who wins, where a value came from, and what a wrong one says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 Run with STITCH_TEST_GOLDEN=write to write the files after a change that is meant.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

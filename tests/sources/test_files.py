@@ -1,7 +1,5 @@
 """Files of steps: what is recognized, and what is rejected and where."""
 
-from __future__ import annotations
-
 import gzip
 
 import orjson

@@ -1,7 +1,5 @@
 """Each format has an example: it is recognized as its own and is read."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files that grow: rotated, emptied, saved anew or torn, every step is read once, also by the next process."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Files of strangers: whatever stands in them, reading gives steps and rejections, or an error of the library."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tempfile

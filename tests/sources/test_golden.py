@@ -4,8 +4,6 @@ A line says which behavior it shows, the name of the file, what is in it (`text`
 UTF-8) and what is read. `STITCH_TEST_GOLDEN=write` writes anew what is read; look at the difference.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

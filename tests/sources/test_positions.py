@@ -1,7 +1,5 @@
 """Every source has a position and commits it; a process that dies at any point loses and doubles nothing."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """Logs of real agents: no text of them is lost."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

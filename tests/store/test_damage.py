@@ -1,7 +1,5 @@
 """Points that are not as they were written are told, and put again."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 from typing import Any

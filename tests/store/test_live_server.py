@@ -4,8 +4,6 @@
 `STITCH_TEST_QDRANT_SHARDS` and `STITCH_TEST_QDRANT_REPLICAS` say what collections are made like.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import uuid

@@ -1,7 +1,5 @@
 """The way to a server: the next URL when one is away, a server that is starting, one that asks to come back later."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The language of a text, its words and their stems."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

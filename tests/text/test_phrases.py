@@ -1,7 +1,5 @@
 """What is read out of single phrases: a file of `phrases` for each thing that is read."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

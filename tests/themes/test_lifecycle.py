@@ -1,7 +1,5 @@
 """What happens to steps happens to what is made from them; records that no memory wrote are made anew."""
 
-from __future__ import annotations
-
 import sqlite3
 import zlib
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Statements of a model: windowed, kept, resumed, falling back, and gone when what they were made of is erased."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A hierarchy follows its journal, in however many parts and by whomever it is read, and stays in shape."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """In however many parts a journal is read, and by however many processes, the hierarchy is the same."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Trees in exports and backups: they come back with every version."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

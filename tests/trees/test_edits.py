@@ -1,7 +1,5 @@
 """Operations on trees: all or none, found again by a comparison."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Versions of a tree in the journal, and nodes and versions taken out of its history."""
 
-from __future__ import annotations
-
 import random
 from contextlib import suppress
 

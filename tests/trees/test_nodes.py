@@ -1,7 +1,5 @@
 """Nodes and trees, and what a field says and how it compares."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Trees of files: what each format says, that it comes back, and what no file can do to whoever reads it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Requests in words: what a model is asked, and what becomes of what it says."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

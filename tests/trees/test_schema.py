@@ -1,7 +1,5 @@
 """A schema says what a tree may hold, and guards what is done to it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Trees of a memory: made, asked, edited, compared, undone, erased; and all that holds for steps holds for them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -3,8 +3,6 @@
 Only what the pages tell users is named here, so that the tests hold whatever is behind it.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

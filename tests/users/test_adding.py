@@ -1,7 +1,5 @@
 """A user adds steps and messages, and reads them again."""
 
-from __future__ import annotations
-
 import pytest
 from qdrant_edge import EdgeShard, ScrollRequest
 

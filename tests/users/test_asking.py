@@ -1,7 +1,5 @@
 """A user asks: questions, filters, trust, time, budgets, and why."""
 
-from __future__ import annotations
-
 import json
 from datetime import date, timedelta
 

@@ -1,7 +1,5 @@
 """A user corrects, retires and erases steps, and keeps copies."""
 
-from __future__ import annotations
-
 from stitch import open_memory
 from stitch.lifecycle.selection import Selector
 from stitch.server.operations.upkeep import history

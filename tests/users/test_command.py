@@ -1,7 +1,5 @@
 """The command, as the pages show it: results on standard output, all else on standard error, exit statuses."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

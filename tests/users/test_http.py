@@ -1,7 +1,5 @@
 """`stitch serve`: REST, lines, events, keys, tools of MCP; one server without keys and one with, for all tests."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

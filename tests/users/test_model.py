@@ -1,7 +1,5 @@
 """Labels of a language model: one that answers by rule, over HTTP on this machine."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Names of tenants, a second opener, and a folder that holds no memory."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Trees and themes, from Python and by the command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

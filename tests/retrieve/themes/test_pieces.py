@@ -1,7 +1,5 @@
 """What a context may be made of, and how it is written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The lens of themes, as a user searches with it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
