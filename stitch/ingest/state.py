@@ -180,6 +180,8 @@ class TrajectoryStates:
         """A trajectory for this thread alone, whose journal is changed; after that call `forget`."""
         with self.held(tenant, trajectory) as state:
             yield state
+        with self._lock:
+            self._shown.pop((tenant, trajectory), None)
         self._inventories.forget(tenant, trajectory)
         forget_trajectory(trajectory, tenant=tenant)
         if state.position:
