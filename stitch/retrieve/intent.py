@@ -82,8 +82,8 @@ _HINT = "see `stitch show --memory DIR --json` for trajectories and steps"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """A question with all that its ranking goes by."""
+class _QueryPlan:
+    """Plan of a search: the question with all that its ranking goes by."""
 
     request: SearchRequest
     """Its query is what is asked: of turns of a conversation, the last."""
@@ -186,7 +186,7 @@ class IntentRetriever:
         asked = self._read(request, self._inventories(request.tenant, request.trajectory))
         return self._pool(asked, k=request.depth)[1]
 
-    def _near(self, asked: _Asked) -> Near:
+    def _near(self, asked: _QueryPlan) -> Near:
         """The neighbor lookup of the store, limited to what the request sees."""
         query = DensityQuery(
             tenant=asked.request.tenant,
@@ -231,7 +231,7 @@ class IntentRetriever:
             count=self._density,
         )
 
-    def _read(self, request: SearchRequest, inventory: LabelInventory) -> _Asked:
+    def _read(self, request: SearchRequest, inventory: LabelInventory) -> _QueryPlan:
         turns = request.query if (last := last_turn(request.query)) else ""
         request = request.model_copy(update={"query": last}) if last else request
         if request.intent_filter is None:
@@ -241,7 +241,7 @@ class IntentRetriever:
             selection = Selection(request.intent_filter, reasons, made_by=FilterMaker.PERSON)
         vocabulary, question = self._vocabulary(inventory), read_request(request)
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
-        return _Asked(
+        return _QueryPlan(
             request=request,
             turns=turns,
             question=question,
@@ -261,7 +261,7 @@ class IntentRetriever:
             self._read_through = inventory, vocabulary
         return vocabulary
 
-    def _pool(self, asked: _Asked, *, k: int) -> tuple[_Asked, Pool]:
+    def _pool(self, asked: _QueryPlan, *, k: int) -> tuple[_QueryPlan, Pool]:
         """The candidates, with the question as it is ranked: who made their labels shows in the candidates alone."""
         if asked.rule.is_strict:
             said = asked.question.order or asked.question.spans
@@ -274,7 +274,7 @@ class IntentRetriever:
             asked = replace(asked, rule=WEIGHTED)  # no label without a model is that sure
         return asked, self._weighted_pool(asked, k=k)
 
-    def _weighted_pool(self, asked: _Asked, *, k: int) -> Pool:
+    def _weighted_pool(self, asked: _QueryPlan, *, k: int) -> Pool:
         question, of_runs = asked.question, GOAL_OPENED.value in asked.inventory.event_types
         large = of_runs or question.clause or question.order or question.spans
         size = max(k, LARGE_POOL if large else POOL)
@@ -289,7 +289,7 @@ class IntentRetriever:
         return self._pool_of(asked, list(found.values()))
 
     def _look_at(
-        self, asked: _Asked, query: DensityQuery, labels: Iterable[Label], *, found: dict[str, Candidate]
+        self, asked: _QueryPlan, query: DensityQuery, labels: Iterable[Label], *, found: dict[str, Candidate]
     ) -> None:
         """Add to what was found the steps that carry a label, before others."""
         wanted = map(asked.vocabulary.canonical_label, labels)
@@ -297,7 +297,7 @@ class IntentRetriever:
         for one in self._candidates(asked, query):
             found.setdefault(one.snippet.id, one)
 
-    def _look_at_goals(self, asked: _Asked, query: DensityQuery, *, found: dict[str, Candidate]) -> None:
+    def _look_at_goals(self, asked: _QueryPlan, query: DensityQuery, *, found: dict[str, Candidate]) -> None:
         """Add what opens goals, what says an identifier of the question, and all steps of goals it may be about."""
         self._look_at(asked, query, [GOAL_OPENED], found=found)
         for name in asked.of_runs.identifiers[:_MOST_NAMES]:
@@ -310,11 +310,11 @@ class IntentRetriever:
         names = {scope.name for scope in asked.inventory.scopes if (scope.trajectory, goal_of(scope.name)) in leading}
         self._look_at(asked, query, {Label(LabelKind.SCOPE, name) for name in names}, found=found)
 
-    def _ordered(self, asked: _Asked, pool: Pool, *, k: int) -> list[ScoredSnippet]:
+    def _ordered(self, asked: _QueryPlan, pool: Pool, *, k: int) -> list[ScoredSnippet]:
         ranked = rank(pool, asked.rule, k=k, weights=self._weights)
         return with_links(ranked, pool.snippets) if pool.running.any() else ranked
 
-    def _pool_of(self, asked: _Asked, candidates: Sequence[Candidate]) -> Pool:
+    def _pool_of(self, asked: _QueryPlan, candidates: Sequence[Candidate]) -> Pool:
         return Pool(
             request=asked.request,
             question=asked.question,
@@ -325,7 +325,7 @@ class IntentRetriever:
             candidates=candidates,
         )
 
-    def _query(self, asked: _Asked) -> DensityQuery:
+    def _query(self, asked: _QueryPlan) -> DensityQuery:
         """Build the store query; what a question asks for counts once more beside the clause that says where."""
         where = not asked.rule.is_strict or asked.selection.intent_filter.scopes
         part = asked.question.asked if where and not asked.selection.remainder else ""
@@ -334,7 +334,7 @@ class IntentRetriever:
             text, part, share = asked.turns, text, LAST_TURN_SHARE
         return self._similarity.query(asked.request, text=text, asked=part, asked_share=share, count=self._density)
 
-    def _candidates(self, asked: _Asked, query: DensityQuery) -> list[Candidate]:
+    def _candidates(self, asked: _QueryPlan, query: DensityQuery) -> list[Candidate]:
         check_canceled()
         matched, hidden = matcher(asked.labels, asked.vocabulary), self._hidden(asked)
         found = self._store.rank(replace(query, k=query.k + hidden) if hidden else query)
@@ -347,7 +347,7 @@ class IntentRetriever:
             made.append(Candidate(hit.snippet, own, counted, similarity, hit.cosine, hit.lexical))
         return made
 
-    def _hidden(self, asked: _Asked) -> int:
+    def _hidden(self, asked: _QueryPlan) -> int:
         """Count the candidates that may be instructions that were not asked for."""
         setup = Label(LabelKind.SCOPE, SETUP_SCOPE)
         if asked.request.include_setup or setup in asked.labels:
