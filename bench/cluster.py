@@ -27,7 +27,7 @@ from stitch.errors import InputError, require_extra
 if TYPE_CHECKING:
     from stitch.memory import Memory
 
-BATCH_STEPS, SINGLES = 100, 200
+BATCH_STEPS, SINGLES, WARM = 100, 200, 16
 MODEL_TRAJECTORIES, MODEL_STEPS, MODEL_S = 64, 4, 0.2
 """So many trajectories of so many steps are labeled by a model that takes so long a step."""
 
@@ -78,7 +78,7 @@ def measure_cluster(steps: int = 4_000, *, memory: str | None = None, journal: s
             )
             for name, count in (("one", 1), ("two", 2)):
                 with _workers(memory, journal, count):
-                    shared.flush()  # what was accepted before they were there
+                    _label(shared, [[step] for step in singles[:WARM]], f"warm {name}")  # each has loaded its tables
                     before = processor_s(folder)
                     figures[f"worker_{name}_per_s"] = steps / _seconds(
                         partial(_label, shared, _batches(rng, steps), name)
