@@ -25,7 +25,7 @@ from stitch.bench.metrics.evidence import diagnose_selection
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import (
     Answered,
-    Found,
+    MethodResult,
     Prepared,
     Record,
     append,
@@ -51,7 +51,7 @@ _WORTH_WORKERS = 2_000
 """Below so many steps, starting further processes takes longer than they save."""
 
 
-class Asked(NamedTuple):
+class AnswerModels(NamedTuple):
     """The models that take part."""
 
     answerer: Answerer
@@ -75,7 +75,7 @@ class Job:
     filters: Path | None = None
     """The labels chosen for each question; the memory chooses by default."""
     workers: int = 1
-    asked: Asked | None = None
+    asked: AnswerModels | None = None
     """Who answers questions from contexts; None leaves answers out."""
 
 
@@ -139,7 +139,7 @@ def _in_order(
             raise
 
 
-def _answered(kept: KeptReplies, asked: Asked, method: str, record: Record) -> tuple[str, Record] | None:
+def _answered(kept: KeptReplies, asked: AnswerModels, method: str, record: Record) -> tuple[str, Record] | None:
     """A record with its answer and verdict; while these are awaited from elsewhere, once what needs none of them."""
     if record.context is None:
         return method, record
@@ -235,7 +235,7 @@ def _prepared(data: DataSet, trajectory: Trajectory, method: Method) -> Prepared
 
 
 def _record(
-    question: Question, found: Found, *, labels: Mapping[str, frozenset[tuple[str, str]]] | None, contexts: bool
+    question: Question, found: MethodResult, *, labels: Mapping[str, frozenset[tuple[str, str]]] | None, contexts: bool
 ) -> Record:
     diagnostics: Sequence[float] | Unscored | None = None
     if labels is not None and found.labels is not None:

@@ -15,7 +15,7 @@ from stitch.bench.data.types import Inquiry
 from stitch.bench.labelers import LABELERS, FilterChoice, labeler_named
 from stitch.bench.methods import TENANT
 from stitch.bench.metrics.evidence import BUDGETS
-from stitch.bench.records import Found, LabeledTrajectory
+from stitch.bench.records import LabeledTrajectory, MethodResult
 from stitch.core import Labeler, RetrievalResult, Selection, Trajectory, matched_by_kind
 from stitch.lm import LABELING_STAGES, Totals, read_ledger, sum_up
 from stitch.server.operations.steps import ScopeSpans
@@ -105,7 +105,7 @@ class MemoryMethod:
         """Store the trajectories."""
         self.shared.take_in(trajectories)
 
-    def search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> Found:
+    def search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> MethodResult:
         """Ask the memory; recall is told for other budgets too, for in fewer tokens other sentences are shown."""
 
         def ask(tokens: int) -> RetrievalResult:
@@ -147,10 +147,10 @@ class MemoryMethod:
         self.shared.close()
 
 
-def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
+def found_in(result: RetrievalResult, *, milliseconds: float) -> MethodResult:
     """The answer of a memory in the form of the benchmark."""
     first = result.hits[:MATCHED_SHOWN]
-    return Found(
+    return MethodResult(
         steps=tuple(hit.snippet.step for hit in result.hits),
         milliseconds=round(milliseconds, 3),
         context=_without_clock(result.context_text),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from stitch.bench.data.types import Inquiry
 from stitch.bench.metrics.evidence import BUDGETS
-from stitch.bench.records import Found
+from stitch.bench.records import MethodResult
 from stitch.core import MemorySnippet, ScoredSnippet, Step, Trajectory, with_calls
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Ranker:
     def _reading(self, trajectory: Trajectory) -> Any:
         return [str(step.id) for step in trajectory.steps]
 
-    def search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> Found:
+    def search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> MethodResult:
         """Rank the steps of the inquiry's trajectory."""
         from stitch.retrieve import fit_context
 
@@ -115,7 +115,7 @@ class Ranker:
         step_of = {hit.snippet.id: hit.snippet.step for hit in hits}
         every = {each: fit_context(hits, budget_tokens=each, counter=self._counter) for each in BUDGETS}
         shown = {each: tuple(step_of[own] for own in made.ids) for each, made in {**every, budget: context}.items()}
-        return Found(
+        return MethodResult(
             steps=tuple(step_of.values()), context=context.text, context_tokens=context.tokens,
             context_steps=shown[budget], shown=shown, milliseconds=round(milliseconds, 3),
             window_tokens=self.window_tokens,

@@ -38,8 +38,8 @@ class Answered(BaseModel):
     """How often it was asked for, over all runs of the command."""
 
 
-class Found(BaseModel, frozen=True):
-    """The findings of a method for a question."""
+class MethodResult(BaseModel, frozen=True):
+    """Result of a method for a question."""
 
     steps: tuple[str, ...]
     """The ranking, best first."""
@@ -62,7 +62,7 @@ class Found(BaseModel, frozen=True):
     """See `stitch.core.DecidedBy`; None for methods without labels."""
 
 
-class Record(Found, frozen=True):
+class Record(MethodResult, frozen=True):
     """One question as one method met it, gold included, so that it can be scored again without a data set."""
 
     question: str

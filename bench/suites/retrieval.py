@@ -24,7 +24,7 @@ from stitch.bench.data import official
 from stitch.bench.data.came import download_release, load_came
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet
-from stitch.bench.harness import DEPTH, Asked, Job, run
+from stitch.bench.harness import DEPTH, AnswerModels, Job, run
 from stitch.bench.kept import RequestFile, take_in
 from stitch.bench.labelers import digest_of, labeler_named, read_filters
 from stitch.bench.metrics.answers import ContainmentJudge
@@ -160,7 +160,7 @@ def measure(data: DataSet, options: Options, *, suite: str = "retrieval") -> Mea
     return Measured(done, figures if requests is None else {**figures, "awaited": _awaited(requests, done)})
 
 
-def _settings(suite: str, data: DataSet, options: Options, asked: Asked | None) -> RunSettings:
+def _settings(suite: str, data: DataSet, options: Options, asked: AnswerModels | None) -> RunSettings:
     from stitch.bench.models import prompts_sha256
     from stitch.embed import StaticEmbedder
     from stitch.retrieve import PieceCounter
@@ -180,7 +180,7 @@ def _digest(filters: Path, data: DataSet) -> str:
     return digest_of(filters)
 
 
-def _asked(options: Options, requests: RequestFile | None) -> Asked:
+def _asked(options: Options, requests: RequestFile | None) -> AnswerModels:
     from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model
     from stitch.lm import Price
 
@@ -190,7 +190,7 @@ def _asked(options: Options, requests: RequestFile | None) -> Asked:
     if model is None or other is None:
         raise SettingsError("answers need a language model", hint="set STITCH_MODEL, for example openai/gpt-5-mini")
     judge = ModelJudge(other) if options.judge == "model" else ContainmentJudge()
-    return Asked(ModelAnswerer(model), judge, model.limits.concurrency)
+    return AnswerModels(ModelAnswerer(model), judge, model.limits.concurrency)
 
 
 def _check(options: Options) -> None:

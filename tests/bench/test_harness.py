@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from doubles.sets import write_set
 from stitch.bench.commands import group
 from stitch.bench.data.types import DataSet, GoldLabels, Inquiry, Question
-from stitch.bench.harness import Asked, Job, run
+from stitch.bench.harness import AnswerModels, Job, run
 from stitch.bench.labelers import GoldLabeler, gold_filter
 from stitch.bench.metrics.answers import ContainmentJudge
 from stitch.bench.metrics.scores import Unscored
@@ -173,7 +173,7 @@ class ScriptedAnswerer:
 
 
 def answering(folder: Path, method: str, answerer: ScriptedAnswerer, **more: Any) -> Job:
-    return job(folder, method, contexts=True, asked=Asked(answerer, ContainmentJudge(), **more))
+    return job(folder, method, contexts=True, asked=AnswerModels(answerer, ContainmentJudge(), **more))
 
 
 def test_with_an_answerer_answers_are_judged_and_failures_kept(tmp_path: Path) -> None:
