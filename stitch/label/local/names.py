@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
+from itertools import count, pairwise
 from math import log, log1p
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +91,8 @@ class ScopeNames:
         self._said: dict[str, float] = {}
         """Stems with how often all scopes say them."""
         self._total = 0.0
+        self._telling = 0
+        """How many scopes have counts: those that were joined to another have none."""
         self._taken: dict[str, int] = {}
         """Names, folded, also former ones, with their scopes."""
 
@@ -129,6 +131,7 @@ class ScopeNames:
             return
         scope, said = self._scopes[number], self._said
         times *= _CALL_COUNTS if reading.kind in (CALL, RESULT) else 1.0
+        self._telling += bool(reading.stems) and not scope.counts
         for word in dict.fromkeys(reading.stems):
             scope.counts[word] = scope.counts.get(word, 0.0) + times
             said[word] = said.get(word, 0.0) + times
@@ -159,10 +162,12 @@ class ScopeNames:
     def join(self, young: int, home: int) -> None:
         """Take in that a scope continues an earlier one, whose name it has from now on."""
         own, theirs = self._scopes[home], self._scopes[young]
-        for word, count in theirs.counts.items():
-            own.counts[word] = own.counts.get(word, 0.0) + count
-        for candidate, (count, *parts) in theirs.candidates.items():
-            own.candidates.setdefault(candidate, [0.0, *parts])[0] += count
+        had = bool(own.counts)
+        for word, times in theirs.counts.items():
+            own.counts[word] = own.counts.get(word, 0.0) + times
+        for candidate, (times, *parts) in theirs.candidates.items():
+            own.candidates.setdefault(candidate, [0.0, *parts])[0] += times
+        self._telling -= bool(theirs.counts) and had
         theirs.counts, theirs.candidates = {}, {}
         self._taken.update({name: home for name, number in self._taken.items() if number == young})
 
@@ -191,20 +196,20 @@ class ScopeNames:
 
     def _score(self, candidate: str, scope: _Named) -> float:
         """The c-TF-IDF of a candidate's words, more if all of it recurs."""
-        count, *parts = scope.candidates.get(candidate) or [1.0, *map(stem, words(candidate))]
-        average = self._total / max(1, sum(bool(each.counts) for each in self._scopes))
+        times, *parts = scope.candidates.get(candidate) or [1.0, *map(stem, words(candidate))]
+        average = self._total / max(1, self._telling)
         weights = [
             scope.counts.get(part, 0.0) * log(1 + average / self._said.get(part, 1.0))
             for part in parts or [candidate.lower()]
         ]
-        score: float = sum(weights) / len(weights) ** _LENGTH * (1 + log1p(count)) ** _RECURS
+        score: float = sum(weights) / len(weights) ** _LENGTH * (1 + log1p(times)) ** _RECURS
         return score
 
     def _distinct(self, name: str) -> str:
-        number = 1
-        while (name if number == 1 else f"{name} {number}").lower() in self._taken:
-            number += 1
-        return name if number == 1 else f"{name} {number}"
+        folded = name.lower()
+        if folded not in self._taken:
+            return name
+        return f"{name} {next(number for number in count(2) if f'{folded} {number}' not in self._taken)}"
 
     def save(self) -> dict[str, Any]:
         """Everything remembered, as JSON values."""
@@ -221,6 +226,7 @@ class ScopeNames:
         names = cls()
         names._scopes = [_Named(**scope) for scope in data["scopes"]]
         names._said, names._total, names._taken = dict(data["said"]), data["total"], dict(data["taken"])
+        names._telling = sum(bool(each.counts) for each in names._scopes)
         return names
 
 

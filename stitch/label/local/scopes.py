@@ -29,6 +29,8 @@ _SMALL_WEIGHT = 2.0
 """Added to the weight of a step's words: one word of everyday says little."""
 _YOUNG_STEPS, _LOOK_STEPS, _JOINS_FROM = 6, 3, 0.8
 """A scope of so few steps may turn out to continue an earlier one that is so much like it."""
+_MOST_COMPARED = 256
+"""It is compared with so many scopes, the latest: what a step costs must not grow with a trajectory."""
 _PAUSE_S, _LONGEST_PAUSE, _NEW_SESSION = 600.0, 6.0, 3.0
 
 FEATURES = (
@@ -309,7 +311,8 @@ class ScopeTracker:
             return None
         if past.left is None and young.steps != _LOOK_STEPS:
             return None
-        others = [scope for scope in map(self.scope, past.recent) if scope.number < young.number and scope.steps]
+        latest = map(self.scope, past.recent[-_MOST_COMPARED:])
+        others = [scope for scope in latest if scope.number < young.number and scope.steps]
         if not others:
             return None
         likeness, home = max(zip(self._likenesses(young, others), others, strict=True), key=lambda pair: pair[0])
@@ -464,6 +467,8 @@ def _with_place(spans: list[list[int]], position: int) -> list[list[int]]:
     """Stretches of places with one more, in order."""
     if spans and position == spans[-1][1] + 1:
         return [*spans[:-1], [spans[-1][0], position]]
+    if spans and position > spans[-1][1]:
+        return [*spans, [position, position]]
     merged: list[list[int]] = []
     for first, last in sorted([*spans, [position, position]]):
         if merged and first <= merged[-1][1] + 1:
