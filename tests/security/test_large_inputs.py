@@ -145,7 +145,7 @@ REFUSED: dict[str, Callable[[Memory], Any]] = {
     "erasing a step": lambda memory: memory.lifecycle.erase(Selector(trajectory="t", step=HALF)),
     "correcting a step": lambda memory: memory.lifecycle.correct(HALF, trajectory="t", text="x"),
     "the role of a message": lambda memory: memory.add_messages([{"role": HALF, "content": "x"}], trajectory="t"),
-    "steps from a place": lambda memory: list(memory.steps("t", start=2**70)),
+    "steps to a place": lambda memory: list(memory.steps("t", stop=2**70)),
     "a number of a path query": lambda memory: memory.select(f"//Step[@position > {'9' * 5000}]"),
     "the name of a tree": lambda memory: memory.trees.create(HALF, {"type": "Plan"}),
     "labels of no kind": lambda memory: memory.lifecycle.correct("0", trajectory="t", labels={"scop": "tea"}),
