@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from stitch.errors import StepRejectedError
 from stitch.sources.fields import BROKEN, Row, is_system, oldest_first, system_of
 from stitch.sources.messages import MessageReader
+from stitch.sources.parts import first_of, without
 
 RowStream = Iterator["Row | StepRejectedError"]
 
@@ -20,7 +22,7 @@ class Done(NamedTuple):
 
 def conversation(messages: Iterable[Any], reader: MessageReader, *, speaker: bool = False) -> RowStream:
     """The rows of messages; a broken one does not end the reading of those after it."""
-    for message in messages:
+    for message in chain.from_iterable(map(_versions_of, messages)):
         if isinstance(message, Done | StepRejectedError):
             yield message.row if isinstance(message, Done) else message
             continue
@@ -30,6 +32,23 @@ def conversation(messages: Iterable[Any], reader: MessageReader, *, speaker: boo
             yield error
         except BROKEN as error:
             yield StepRejectedError(f"broken message: {type(error).__name__}: {error}")
+
+
+def _versions_of(message: Any) -> list[Any]:
+    """A message, or its versions, made of blocks of parts, as LM Studio keeps them; those shown no longer say so."""
+    versions = first_of(message, ("versions",), list)
+    if versions is None or "currentlySelected" not in message:
+        return [message]
+    left = [None if number == message["currentlySelected"] else "left" for number in range(len(versions))]
+    contents = [[part for block in version.get("steps", ()) for part in _parts_of(block)] for version in versions]
+    return [{"branch": branch, "content": content, **without(version, "steps")}
+            for branch, content, version in zip(left, contents, versions, strict=True)]  # fmt: skip
+
+
+def _parts_of(block: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The parts of a block, or the block if it has none, each with what is known of the block."""
+    kind = {"type": "thinking"} if first_of(block.get("style"), ("type",)) == "thinking" else {}
+    return [{**without(block, "content"), **part, **kind} for part in block.get("content") or [block]]
 
 
 def talk(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from stitch.sources.parts import first_of, has_parts, kind_of, without
+from stitch.sources.parts import first_of, has_parts, kind_of, object_in, without
 
 ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant", "bot": "assistant"} | {
     "agent": "assistant", "gemini": "assistant", "environment": "tool", "aimessage": "assistant",
@@ -23,7 +23,7 @@ _NAMING = ("user", "username", "participant", "agent", "actor", "sender_name", "
            "user_name", "speaker_label", "author_id", "sender_id", "user_id", "from_id", "speakerId",
            "participantId")  # fmt: skip
 _AUTHORS = ("role", "author", "from", "sender", "user")
-_ROLE_FIELDS = (*_SAYING, "source", *_NAMING)
+SPEAKERS = (*_SAYING, "source", *_NAMING)
 _NEVER_NUMBERS = ("role", "source", "from")
 _ENVELOPES = ("message", "data", "kwargs", "info")
 _NAMES = ("role", "real_name", "full_name", "label", "displayName", "display_name", "nickname", "login", "name",
@@ -39,9 +39,9 @@ TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", 
                "msg", "mes", "rawText", "transcript", "sentences")  # fmt: skip
 _TEXT_NAMES = frozenset((*TEXT_FIELDS, *SHOWN))
 _ALIASES = {
-    "timestamp": ("created_at", "createdAt", "create_time", "created", "start_time", "ts", "time", "datetime", "date",
-                  "createdDateTime", "created_date", "started_at", "startTime", "sent_at", "date_unixtime",
-                  "timestamp_ms", "date_sent", "send_date"),
+    "timestamp": ("created_at", "create_at", "createdAt", "create_time", "created", "start_time", "ts", "time",
+                  "datetime", "date", "createdDateTime", "created_date", "started_at", "startTime", "sent_at",
+                  "date_unixtime", "timestamp_ms", "date_sent", "send_date"),
     "parent": ("parent_id", "parentId", "parentUuid", "parent_uuid", "parent_message_id", "reply_to", "in_reply_to",
                "parentID", "reply_to_message_id", "replyToId", "thread_ts", "cause", "action_id"),
     "id": ("uuid", "message_id", "messageId", "step_id", "dia_id"),
@@ -65,7 +65,8 @@ _ANSWERED_IDS = ("messageId", "message_id", "event_id", "id")
 
 _EVENT_WORDS = ("content", "message", "text", "instructions", "transcript", "result", "prompt", "summary",
                 "description")  # fmt: skip
-_SYSTEM_FIELDS = ("system", "systemInstruction", "system_instruction", "instructions", "preamble", "system_prompt")
+_SYSTEM_FIELDS = ("system", "systemInstruction", "system_instruction", "instructions", "preamble", "system_prompt",
+                  "systemPrompt")  # fmt: skip
 _COUNTED = re.compile(r"\d{10}(?:\.\d{1,9})?|\d{13}|\d{16}|\d{19}")
 
 BROKEN = (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError)
@@ -99,7 +100,7 @@ def is_message(record: Any) -> bool:
 
 def _says_who(record: Mapping[str, Any]) -> bool:
     """Whether a record itself says who speaks, in any of the ways in use."""
-    if "role" in record or (role_in(record) or _role_by_flag(record)) is not None:
+    if "role" in record or _tagged(record) or (role_in(record) or _role_by_flag(record)) is not None:
         return True
     return isinstance(record.get("message_type"), str) or ("Role" in record and "Items" in record)
 
@@ -122,6 +123,7 @@ def is_system(message: Any) -> bool:
 
 def unwrapped(message: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a message without nulls; of one inside an envelope, with those of the envelope."""
+    message = _tagged(message) or message
     if "Role" in message:
         message = decapitalized(message)
     if isinstance(kind := message.get("message_type"), str) and "type" not in message and "role" not in message:
@@ -135,11 +137,33 @@ def unwrapped(message: Mapping[str, Any]) -> dict[str, Any]:
     return next((whole for whole in opened if whole is not None), fields)
 
 
+def _tagged(message: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A message whose only field is named after who speaks, as programs of Rust write it (`{"User": {...}}`)."""
+    name = str(next(iter(message))) if len(message) == 1 else ""
+    held = object_in(message, name)
+    if not isinstance(held.get("content"), list) or plain_role(name) not in KNOWN_ROLES:
+        return None
+    answers = (one for one in object_in(held, "tool_results").values() if isinstance(one, Mapping))
+    content = [*map(_part_of, held["content"]), *({"type": "tool_result", **_part_of(one)} for one in answers)]
+    return {"role": name.lower(), **without(held, "tool_results"), "content": content}
+
+
+def _part_of(value: Any) -> Any:
+    """A part whose only field is named after what it is, or a result that holds one, with that as its `type`."""
+    if not isinstance(value, Mapping):
+        return value
+    name, held = next(iter(value.items())) if len(value) == 1 else ("", None)
+    if str(name)[:1].isupper():
+        return {"type": name.lower(), **(held if isinstance(held, Mapping) else {name.lower(): held})}
+    return {**value, **({"content": [_part_of(value["content"])]} if "tool_use_id" in value else {})}
+
+
 def _role_by_flag(fields: Mapping[str, Any]) -> str | None:
     """The role that flags alone tell; None without them."""
-    if not isinstance(fields.get("is_user"), bool) or "mes" not in fields:
+    by_user = fields.get("is_user") if "mes" in fields else fields.get("isCreatedByUser")
+    if not isinstance(by_user, bool):
         return None
-    return "user" if fields["is_user"] else "system" if fields.get("is_system") is True else "assistant"
+    return "user" if by_user else "system" if fields.get("is_system") is True else "assistant"
 
 
 def _opened(fields: Mapping[str, Any], name: str) -> dict[str, Any] | None:
@@ -173,7 +197,7 @@ def decapitalized(value: Any, *, depth: int = 0) -> Any:
 def role_in(fields: Mapping[str, Any], *, typed: bool = False) -> str | None:
     """The field that says who speaks; with `typed`, the field `type` may."""
     has_text = not _TEXT_NAMES.isdisjoint(fields)
-    for name in filter(fields.__contains__, _ROLE_FIELDS):
+    for name in filter(fields.__contains__, SPEAKERS):
         value = fields[name]
         if isinstance(value, Mapping):
             if name in _AUTHORS and (has_text or "role" in value) and named_in(value):
@@ -220,9 +244,10 @@ def named_in(author: Mapping[str, Any]) -> str | None:
 
 def people_in(record: Any, *, depth: int = 0) -> dict[str, str]:
     """The names of those of whom a record says it apart from what they say, by the ids under which they speak."""
-    found: dict[str, str] = {}
     if depth > _DEEPEST or not isinstance(record, Mapping):
-        return found
+        return {}
+    joined = first_of(record.get("content"), ("displayname",), str)  # as Matrix tells it
+    found = {} if joined is None else {str(record.get("state_key")): joined}
     for key, value in record.items():
         several = value if isinstance(value, list) else [value]
         for one in several:
@@ -254,7 +279,9 @@ def taken(metadata: dict[str, Any], name: str) -> Any:
 
 def _taken_by_shape(metadata: dict[str, Any], name: str) -> Any:
     if name == "timestamp":
-        return next((metadata.pop(key) for key, value in list(metadata.items()) if is_time(key, value)), None)
+        held = {**metadata, **object_in(metadata, "meta")}
+        at = next((key for key, value in held.items() if is_time(key, value)), None)
+        return None if at is None else metadata.pop(at, held[at])
     return _answered_in(metadata) if name == "parent" else None
 
 
@@ -318,7 +345,7 @@ def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
     said = str(record[words]) if words and record[words].strip() else kind.replace("_", " ").replace("-", " ")
     metadata = {key: value for key, value in rest.items() if key != words and value is not None}
     heard = "input_audio_transcription" in kind and words == "transcript"  # the user's voice, as it was understood
-    return {"role": "user" if heard else kind, "content": said, "metadata": metadata}
+    return {"role": "user" if heard else "event" if kind == "user" else kind, "content": said, "metadata": metadata}
 
 
 def moment(row: Row) -> Row:

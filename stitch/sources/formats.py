@@ -84,7 +84,7 @@ def _held(
     def rows(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
         entries = held(record)
         first = entries[0] if entries else None
-        if is_message(first) or not is_record(first):
+        if (is_message(first) and not chats.is_tree(first)) or not is_record(first):
             named = [str(record[name]) for name in ids if record.get(name) is not None][:parts]
             for row in talk(record, entries, reading.messages, field=field, speaker=speaker):
                 yield "-".join(named) or None, row

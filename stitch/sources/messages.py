@@ -14,6 +14,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.fields import (
     KNOWN_ROLES,
     ROLES,
+    SPEAKERS,
     TEXT_FIELDS,
     Row,
     event,
@@ -133,7 +134,13 @@ class MessageReader:
             said = event({**fields, "type": named}, without(fields, "type", "timestamp", "id"))
             yield {"timestamp": time_in(fields), **said, **({"id": str(fields["id"])} if "id" in fields else {})}
         else:
+            yield from self._unnamed(message, fields)
+
+    def _unnamed(self, message: Mapping[str, Any], fields: dict[str, Any]) -> Iterator[Row]:
+        """The words of somebody whose name is null."""
+        if None not in [message.get(name, "") for name in SPEAKERS] or first_of(fields, TEXT_FIELDS, str) is None:
             raise StepRejectedError("step has no field 'role'")
+        yield from self.rows({"role": "unknown", **fields})
 
     def repeated_taken(self) -> list[Row]:
         """Rows that were left out as repetitions since the last time."""

@@ -11,13 +11,14 @@ from typing import Any
 
 import orjson
 
-_THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "thought")
+_THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "thought", "think")
 _WITH_DATA = ("text", "reasoning", "tool_call", "tool_result")
 _KINDS = ("type", "content_type", "$type", "block_type")
 _PART_MARKS = {*_KINDS, "text", "json", "functionResponse", "function_response", "toolResult", "tool_call_result"}
 _RESULTS = ("toolresult", "calloutput", "callresponse", "functionresponse", "toolresponse", "callresult",
             "functionresult", "toolreturn", "functionresultcontent", "toolexecutioncomplete")  # fmt: skip
-_CALLS = ("tooluse", "call", "toolrequest", "toolinvocation", "dynamictool", "toolexecution", "functioncallcontent")
+_CALLS = ("tooluse", "call", "toolrequest", "toolcallrequest", "toolinvocation", "dynamictool", "toolexecution",
+          "functioncallcontent")  # fmt: skip
 """How the kinds of parts end, written as one word, that are results or calls."""
 _FORMS = {
     **dict.fromkeys(("functionCall", "function_call", "toolInvocation", "toolUse", "tool_call"), "tool_call"),
@@ -27,7 +28,7 @@ _FORMS = {
 }
 """The fields that say what a part is if they hold an object, the first that counts first."""
 _HOLDERS = (("document", "data"), ("resource", "text"))
-_WORDS = ("refusal", "thinking", "reasoning", "text", "summary", "transcript", "reasoningText", "input_audio")
+_WORDS = ("refusal", "thinking", "think", "reasoning", "text", "summary", "transcript", "reasoningText", "input_audio")
 _NAMES = ("title", "filename", "file_name", "name", "fileName", "file_id", "fileUri", "url")
 
 
@@ -184,6 +185,8 @@ def _held_in(part: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _text_held(part: Mapping[str, Any]) -> str | None:
     held = _held_in(part)
+    if held is None and isinstance(said := part.get("page_content"), str):
+        return said
     if held is None and isinstance(part.get("json"), Mapping | list):
         return text_of(part["json"])
     return None if held is None else text_of(part[held[0]][held[1]])

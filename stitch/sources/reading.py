@@ -29,6 +29,7 @@ _HEAD_LINES = 20
 """In so many lines of a text somebody must speak, or it is no conversation."""
 
 _SAID_BYTES = 6
+_MOST_SKIPPED = 1 << 20  # bytes of lines that are no records, rejected at once
 _BETWEEN = " \t\r\n,"
 """What may stand between two values of a list or a file."""
 
@@ -287,22 +288,23 @@ def _documents(data: bytes) -> list[Any]:
 
 def _prose(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
     """The records in a file that begins with what is none: those that are JSON, and why the others are not, once."""
-    skipped: tuple[int, bytes] | None = None
-    last = 0
+    begun, last, skipped = 0, 0, bytearray()
     for number, raw in lines:
-        if raw.lstrip()[:1] not in OPENING or parse(raw) is NO_JSON:
-            skipped, last = skipped or (number, raw), number
-            continue
-        if skipped is not None:
-            yield _no_text(*skipped, last)
-            skipped = None
-        yield number, raw
-    if skipped is not None:
-        yield _no_text(*skipped, last)
+        none = raw.lstrip()[:1] not in OPENING or parse(raw) is NO_JSON
+        if skipped and (not none or len(skipped) > _MOST_SKIPPED):
+            yield _no_text(begun, bytes(skipped), last)
+            skipped.clear()
+        if none:
+            begun, last = begun if skipped else number, number
+            skipped += raw
+        else:
+            yield number, raw
+    if skipped:
+        yield _no_text(begun, bytes(skipped), last)
 
 
 def _no_text(number: int, raw: bytes, last: int) -> tuple[int, Unreadable]:
-    why = why_unparsable(raw)
+    why = why_unparsable(raw[: raw.find(b"\n") + 1] or raw)
     if why.startswith("malformed JSON"):
         why = f"{why}; no text that says who speaks (`Ann: hello`), and no table with a header; {GENERIC_FORM}"
     return number, Unreadable(f"lines {number} to {last}: {why}" if last > number else why, raw)

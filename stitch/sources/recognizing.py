@@ -20,8 +20,9 @@ TrajectoryRow = tuple["str | None", "Row | StepRejectedError"]
 Recognizer = Callable[[Any], bool]
 
 IDS = (
-    "id", "instance_id", "conversation_id", "session_id", "sessionId", "uuid", "task_id", "trajectory_id", "traj_id",
-    "thread_id", "dialogue_id", "dialog_id", "chat_id", "run_id", "trace_id", "custom_id", "sample_id",
+    "id", "instance_id", "conversation_id", "conversationId", "session_id", "sessionId", "uuid", "task_id",
+    "trajectory_id", "traj_id", "thread_id", "dialogue_id", "dialog_id", "chat_id", "run_id", "trace_id", "custom_id",
+    "sample_id",
 )  # fmt: skip
 """The fields by which a record names its trajectory, the first that counts first."""
 

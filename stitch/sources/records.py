@@ -80,7 +80,7 @@ def _unread(record: Any, rows: Iterable[Any]) -> dict[str, Any]:
 def _format_of(record: Any, reading: FileReading) -> Format:
     if (known := format_of(record)) is not None:
         return known
-    if reading.recognized and _is_event(record):
+    if _is_event(record) and (reading.recognized or isinstance(record.get(str(record.get("type"))), Mapping | int)):
         return HEAD  # between records that are known: nothing of a log is dropped
     raise StepRejectedError(f"no step and no record of a known log ({_described(record)})", hint=GENERIC_FORM)
 

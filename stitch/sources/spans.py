@@ -120,7 +120,7 @@ def _called(
     """The call of a tool, and its answer: its result, the documents that it found, or the message that says it."""
     given, answer = _parsed(first_of(attributes, _TOOL_ARGUMENTS)), first_of(attributes, _TOOL_RESULTS)
     arguments = given if isinstance(given, Mapping) else {} if given is None else {"input": given}
-    if isinstance(answer, str) and answer[:1] == '"':
+    if isinstance(answer, str) and answer.startswith(('"', '[{"page_content"')):
         answer = _parsed(answer)
     elif answer is None and (found := [text_of(said) for key, said in attributes.items() if _RETRIEVED.fullmatch(key)]):
         answer = "\n\n".join(found)
@@ -169,10 +169,8 @@ def _by_convention(source: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     said = (("system", prompt.get("system")), ("user", None if messages else prompt.get("prompt")))
     yield from ({"role": role, "content": words} for role, words in said if words)
     yield from map(dict, messages)
-    text, calls = (
-        source.get("ai.response.text") or source.get("ai.response.object"),
-        source.get("ai.response.toolCalls"),
-    )
+    text = source.get("ai.response.text") or source.get("ai.response.object")
+    calls = source.get("ai.response.toolCalls")
     if text or calls:
         yield {"role": "assistant", "content": text, "tool_calls": _listed(calls)}
 

@@ -93,6 +93,8 @@ class Telling:
             content = self._words() if first else "\n".join(self._texts)
             own = {**self._row, "content": content, "tool_calls": tuple(self._calls)}
             answers = [own, *answers] if first else [*answers, own]
+        elif not first and (left := self._row["metadata"].get("parts")):
+            self._first["metadata"].setdefault("parts", []).extend(left)
         moments = [{**moment(self._first), **row} for row in answers]
         yield from _identified([*rows, *moments, *self._after], self._first.get("id"))
 
@@ -203,7 +205,7 @@ def _texts_beside(row: Row) -> Iterator[Row]:
                 kept.append(part)
             else:
                 yield {**moment(row), "role": "document", "content": text, "origin": Origin.DOCUMENT,
-                       "metadata": without(part, "content", "extracted_content", "source", "type")}  # fmt: skip
+                       "metadata": without(part, "content", "extracted_content", "text", "source", "type")}  # fmt: skip
         row["metadata"] = {**without(row["metadata"], name), **({name: kept} if kept else {})}
 
 
@@ -223,5 +225,6 @@ def _shown_in(metadata: Mapping[str, Any]) -> str:
 
 
 def _text_of_file(part: Mapping[str, Any]) -> str | None:
-    said = part.get("content", part.get("extracted_content"))
-    return document_of(part) or (said if isinstance(said, str) and said.strip() and _FILES & part.keys() else None)
+    said = first_of(part, ("content", "extracted_content", "text"))
+    return document_of(part) or (said if isinstance(said, str) and said.strip() and _FILES & part.keys() and
+                                 "attached" not in part else None)  # fmt: skip

@@ -23,6 +23,9 @@ _BOLD, _NICK = rf"\*\*(?P<who>{_WHO}):?\*\*:?", r"<\s{0,3}[@+%~&]?(?P<nick>[^<>\
 _NAMED, _PHONE = rf"~?\s?(?P<name>{_WHO}){_WITHIN}:", r"(?P<phone>\+\d[\d ()\u00a0-]{5,24}):"
 _PROMPT = r"(?P<prompt>(?i:user|assistant|human|ai|bot|system|you|model))>"
 _TAB = r"(?<=\t)(?P<tab>[^\s\t]{1,40})(?=\t)"
+_SENT = re.compile(r"(?P<clock>(?:\d{4}-\d\d-\d\d )?\d{1,2}:\d\d:\d\d)\s+From\s+(?P<who>[^:\n]{1,80}?)"
+                   r"(?:\s+to\s+(?P<to>[^:\n]{1,80}))?\s*:(?=\s|$)")  # fmt: skip
+"""How a line of a chat begins that says to whom something is sent: `10:04:12 From Ann to Everyone:`."""
 _SPEAKER = re.compile(rf"{_STAMP}(?:{_BOLD}|{_NICK}|{_NAMED}|{_PHONE}|{_PROMPT}|{_TAB})(?=\s|$)")
 """How a line of plain text begins that says who speaks: `Ann:`, `[10:04] Ann:`, `1/2/26, 10:04 - Ann:`, `<ann>`."""
 
@@ -53,6 +56,9 @@ _LEADING = "\ufeff\u200e\u200f\u202a\u202b\u2068"
 def speaker_of(line: str) -> dict[str, Any] | None:
     """Speaker, words and time of a line; None if it goes on with what was said before."""
     line = line.strip().lstrip(_LEADING)
+    if sent := _SENT.match(line):
+        said = line[sent.end() :].strip()
+        return {"role": sent["who"], "content": said, "timestamp": sent["clock"], "to": sent["to"]}
     found = _SPEAKER.match(line)
     if found is None:
         return None
@@ -247,19 +253,8 @@ def _aider_line() -> Callable[[str], dict[str, Any]]:
     return begins
 
 
-_WHO_COLUMNS = {
-    "role",
-    "speaker",
-    "from",
-    "sender",
-    "author",
-    "user",
-    "username",
-    "name",
-    "participant",
-    "agent",
-    "who",
-}
+_WHO_COLUMNS = {"role", "speaker", "from", "sender", "author", "user", "username", "name", "participant", "agent",
+                "who"}  # fmt: skip
 _WHAT_COLUMNS = {"content", "text", "message", "utterance", "value", "body", "msg"}
 _HEADERS = {"name": "speaker", "who": "speaker"}
 _PAIRS = ({"prompt", "response"}, {"prompt", "completion"}, {"instruction", "output"}, {"input", "output"},

@@ -30,10 +30,10 @@ LAST_CALLED = ""
 """Under this id stands the tool that was called last: an observation answers it and names none."""
 _NAMES = ("name", "tool_name", "toolName", "function_name", "functionName", "tool", "server_tool")
 _ARGUMENTS = ("arguments", "input", "args", "parameters", "kwargs", "tool_kwargs", "action", "queries", "code")
-_IDS = ("call_id", "toolUseID", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "callID", "callId",
-        "source_call_id", "id")  # fmt: skip
-RESULT_IDS = ("toolUseID", "tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "callID", "callId",
-              "source_call_id", "id")  # fmt: skip
+_IDS = ("call_id", "toolUseID", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "callID",
+        "toolCallRequestId", "callId", "source_call_id", "id")  # fmt: skip
+RESULT_IDS = ("toolUseID", "tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "callID",
+              "toolCallRequestId", "callId", "source_call_id", "id")  # fmt: skip
 _ANSWERS = ("content", "output", "result", "response", "toolResult", "value", "outputs", "tool_return")
 _OWN_ANSWERS = ("output", "result", "outputs", "errorText", "results", "error")
 """Where a call holds what came of it, if whoever wrote it down waited for that."""
@@ -47,8 +47,9 @@ _PLAIN_KINDS = ("function_call", "tool_use", "tool_call", "tool-call")
 
 _OUTCOMES = ("failure", "success")
 _FAILING = ("error-text", "error-json")
-_FAILED = frozenset({"error", "failed", "failure", "output-error", "output-denied", "status_code_error", "2",
-                     *_FAILING})  # fmt: skip
+_FAILED = frozenset({"error", "failed", "failure", "output-error", "output-denied", "cancelled", "status_code_error",
+                     "2", *_FAILING})  # fmt: skip
+_PACKED = ('{"output":', '[{"type":"text"')
 _CODES = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
 
 
@@ -109,10 +110,10 @@ class ToolCalls:
         """A tool's result, with what stands `beside` it in its message."""
         rest = without(fields, "type", "own")
         reference = _first_taken(rest, RESULT_IDS)
+        rest = {**without(rest, "run"), **object_in(rest, "run")}
         answer = _first_taken(rest, _ANSWERS)
-        if answer is None and (ran := first_of(rest.get("run"), ("result",))) is not None:
-            answer, rest["run"] = ran, without(rest["run"], "result")
-        answer = (rest.get("error") or None) if answer is None else answer
+        if answer is None:
+            answer = first_of(rest.get("error"), ("message",), str) or rest.get("error") or rest.get("reason")
         if isinstance(answer, Mapping) and has_parts(answer.get("content")) and answer["content"]:
             answer, rest = answer["content"], {**without(answer, "content"), **rest}  # as servers of MCP answer
         answer, rest = _unwrapped(answer, rest)
@@ -150,9 +151,12 @@ class ToolCalls:
 
 def _unwrapped(answer: Any, rest: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """An answer without the object or the JSON that a program puts around its text, and what stands beside it."""
-    inner = unwritten(answer) if isinstance(answer, str) and answer.startswith('{"output":') else answer
-    if isinstance(inner, Mapping) and isinstance(inner.get("output"), str) and inner.keys() <= {"output", "metadata"}:
-        return inner["output"], {**rest, **object_in(inner, "metadata")}
+    inner = unwritten(answer) if isinstance(answer, str) and answer.startswith(_PACKED) else answer
+    if isinstance(inner, Mapping) and isinstance(inner.get("output"), str) and inner.keys() <= {
+            "output", "metadata", *_CODES}:  # fmt: skip
+        return inner["output"], {**rest, **without(inner, "output", "metadata"), **object_in(inner, "metadata")}
+    if isinstance(inner, list):
+        return inner, rest
     if isinstance(inner, Mapping) and list(inner) == ["error"] and isinstance(inner["error"], str):
         return inner["error"], {**rest, "outcome": "failure"}
     return answer, rest

@@ -5,7 +5,7 @@ import gzip
 import orjson
 import pytest
 
-from stitch.core import SourcedStep
+from stitch.core import Rejection, SourcedStep
 from stitch.errors import InputError
 from stitch.sources import FileSource, expand_paths, left_out, not_read
 
@@ -24,6 +24,14 @@ def test_a_missing_or_broken_file_is_named(tmp_path):
     cut.write_bytes(gzip.compress(orjson.dumps(STEP) * 50)[:-10])
     with pytest.raises(InputError, match=r"cut\.gz"):
         list(FileSource(cut))
+
+
+def test_text_that_is_no_conversation_is_rejected_whole_and_what_follows_is_read(tmp_path):
+    poem = [b"the sea is wide", *(b"and nobody speaks of wave %d" % number for number in range(30))]
+    rejected, read = FileSource(write(tmp_path / "poem.txt", *poem, STEP))
+    assert isinstance(rejected, Rejection)
+    assert rejected.record.splitlines() == [line.decode() for line in poem]
+    assert isinstance(read, SourcedStep)
 
 
 def test_a_folder_stands_for_the_files_below_it(tmp_path):

@@ -82,7 +82,7 @@ def tree_messages(record: Mapping[str, Any]) -> Messages:
     waiting: list[tuple[Mapping[str, Any], Any]] = [(root if isinstance(root, Mapping) else record, None)]
     while waiting:
         message, parent = waiting.pop()
-        own, replies = message.get("message_id") or message.get("id"), [*_replies_to(message)]
+        own, replies = first_of(message, ("message_id", "messageId", "id")), [*_replies_to(message)]
         waiting.extend((reply, own) for reply in reversed(replies) if is_message(reply))
         others = [reply for reply in replies if isinstance(reply, Mapping) and not is_message(reply)]
         if isinstance(title := message.get("title"), str) and isinstance(message.get("body"), str):
@@ -91,7 +91,7 @@ def tree_messages(record: Mapping[str, Any]) -> Messages:
         about = {}
 
 
-_REPLIES = ("replies", "comments")
+_REPLIES = ("replies", "comments", "children")
 
 
 def _replies_to(message: Mapping[str, Any]) -> Iterator[Any]:
@@ -100,9 +100,9 @@ def _replies_to(message: Mapping[str, Any]) -> Iterator[Any]:
 
 def is_tree(record: Any) -> bool:
     """Whether it is a message with replies or comments below it, or holds one."""
-    commented = has(comments=lambda said: isinstance(said, list) and any(map(is_message, said)))
-    return has(replies=list)(record) or has(prompt=has(replies=list))(record) or (
-        commented(record) and is_message(record))  # fmt: skip
+    if has(replies=list)(record) or has(prompt=has(replies=list))(record):
+        return True
+    return is_message(record) and any(is_message(reply) for reply in _replies_to(record))
 
 
 def is_activity(record: Any) -> bool:
