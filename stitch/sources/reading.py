@@ -296,7 +296,7 @@ def _prose(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | An
             skipped.clear()
         if none:
             begun, last = begun if skipped else number, number
-            skipped += raw
+            skipped += raw if not skipped or _text_of(raw) else b""  # bytes that are no text help nobody
         else:
             yield number, raw
     if skipped:

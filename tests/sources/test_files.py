@@ -32,6 +32,10 @@ def test_text_that_is_no_conversation_is_rejected_whole_and_what_follows_is_read
     assert isinstance(rejected, Rejection)
     assert rejected.record.splitlines() == [line.decode() for line in poem]
     assert isinstance(read, SourcedStep)
+    [rejected] = FileSource(write(tmp_path / "photo.txt", b"\x89\x00 begins", *[b"\xff\xfe and goes on" * 5_000] * 30))
+    assert isinstance(rejected, Rejection)
+    assert rejected.record.count("begins") == 1
+    assert "goes on" not in rejected.record
 
 
 def test_a_folder_stands_for_the_files_below_it(tmp_path):
