@@ -6,6 +6,7 @@ A merge never changes what was stored: it is a recorded `LabelMerge` and can be 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 from stitch.core.intent import LabelKind, LabelMerge, LabelVocabulary, clean_label
@@ -148,44 +149,48 @@ def word_key(label: str) -> tuple[str, ...]:
 
 def read_through(inventory: LabelInventory, name_of: Callable[[LabelKind, str], str]) -> LabelInventory:
     """An inventory with labels under other names; what is said of those of a trajectory that become one is joined."""
-    scopes = _joined(
-        (((scope.trajectory, name_of(LabelKind.SCOPE, scope.name)), scope) for scope in inventory.scopes), _joined_scope
-    )
-    events = ((name_of(LabelKind.EVENT_TYPE, name), steps) for name, steps in inventory.event_types.items())
-    entities = ((name_of(LabelKind.ENTITY_TYPE, name), told) for name, told in inventory.entity_types.items())
+    scopes = _grouped(((scope.trajectory, name_of(LabelKind.SCOPE, scope.name)), scope) for scope in inventory.scopes)
+    events = _grouped((name_of(LabelKind.EVENT_TYPE, name), steps) for name, steps in inventory.event_types.items())
+    entities = _grouped((name_of(LabelKind.ENTITY_TYPE, name), told) for name, told in inventory.entity_types.items())
     update = {
-        "scopes": tuple(
-            scope if scope.name == name else scope.model_copy(update={"name": name})
-            for (_, name), scope in scopes.items()
-        ),
-        "event_types": _joined(events, int.__add__),
-        "entity_types": _joined(entities, _joined_type),
+        "scopes": tuple(_joined_scopes(own, name=name) for (_, name), own in scopes.items()),
+        "event_types": {name: sum(own) for name, own in events.items()},
+        "entity_types": {name: _joined_types(own) for name, own in entities.items()},
     }
     return inventory.model_copy(update=update)
 
 
-def _joined(told: Iterable[tuple[K, V]], join: Callable[[V, V], V]) -> dict[K, V]:
-    found: dict[K, V] = {}
+def _grouped(told: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    found: dict[K, list[V]] = {}
     for name, own in told:
-        found[name] = join(found[name], own) if name in found else own
+        found.setdefault(name, []).append(own)
     return found
 
 
-def _joined_type(one: EntityTypeSummary, other: EntityTypeSummary) -> EntityTypeSummary:
-    values = tuple(dict.fromkeys((*one.values, *other.values)))
-    return EntityTypeSummary(steps=one.steps + other.steps, values=values)
+def _joined_types(parts: Sequence[EntityTypeSummary]) -> EntityTypeSummary:
+    if len(parts) == 1:
+        return parts[0]
+    values = tuple(dict.fromkeys(chain.from_iterable(part.values for part in parts)))
+    return EntityTypeSummary(steps=sum(part.steps for part in parts), values=values)
 
 
-def _joined_scope(one: ScopeSummary, other: ScopeSummary) -> ScopeSummary:
+def _joined_scopes(parts: Sequence[ScopeSummary], *, name: str) -> ScopeSummary:
+    last = parts[-1]
+    if len(parts) == 1:
+        return last if last.name == name else last.model_copy(update={"name": name})
     update = {
-        "spans": tuple(sorted((*one.spans, *other.spans))),
-        "steps": one.steps + other.steps,
-        "summary": other.summary or one.summary,
-        "terms": _added(one.terms, other.terms),
-        "values": _added(one.values, other.values),
+        "name": name,
+        "spans": tuple(sorted(chain.from_iterable(part.spans for part in parts))),
+        "steps": sum(part.steps for part in parts),
+        "summary": next((part.summary for part in reversed(parts) if part.summary), last.summary),
+        "terms": _added(part.terms for part in parts),
+        "values": _added(part.values for part in parts),
     }
-    return other.model_copy(update=update)
+    return last.model_copy(update=update)
 
 
-def _added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+def _added(counts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    total: dict[str, Any] = {}
+    for name, count in chain.from_iterable(each.items() for each in counts):
+        total[name] = total.get(name, 0) + count
+    return total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 
 from stitch.store.points import Points, Where
 from stitch.store.similarity import informativeness
@@ -57,8 +58,5 @@ class WordCounter:
 
 def counted(points: Points, where: Where) -> Counter[int]:
     """Document frequency of each word over points; under -1 the number of points with any word."""
-    counts: Counter[int] = Counter()
-    for point in points.scroll(where, fields=False, words=True):
-        counts.update(point.words)
-        counts[-1] += bool(point.words)
-    return +counts
+    found = points.scroll(where, fields=False, words=True)
+    return Counter(chain.from_iterable((*point.words, -1) for point in found if point.words))
