@@ -58,7 +58,7 @@ def measure_cluster(steps: int = 4_000, *, memory: str | None = None, journal: s
     one of two workers until all that it was at is stored.
     """
     require_extra("postgres", package="procrastinate", needed_by="stitch bench cluster")
-    from stitch.assemble import open_memory
+    from stitch.factory import open_memory
 
     rng = random.Random(0)
     with ExitStack() as running:
@@ -186,9 +186,9 @@ class _SlowLabeler:
 
 
 def _model_ratio(memory: str, journal: str, shared: Memory) -> float:
-    from stitch.assemble import open_parts
     from stitch.cluster.worker import ClusterWorker
     from stitch.config import load_settings
+    from stitch.factory import open_parts
     from stitch.ingest import Role
     from stitch.label.local import LocalLabeler
 

@@ -71,7 +71,7 @@ def _program() -> str:
 
 
 def _run(folder: Path) -> None:
-    from stitch.assemble import open_memory
+    from stitch.factory import open_memory
 
     samples = (sample("trip"), sample("bugs"))
     with open_memory(folder / "demo.memory", labels="local", filter="local") as memory:  # whatever model is set

@@ -204,7 +204,7 @@ def default_opener(labels: str) -> Opener:
         return opener(labeler_named(labels))
 
     def open_in(folder: Path) -> Memory:
-        from stitch.assemble import open_memory
+        from stitch.factory import open_memory
 
         given: Any = labels
         return open_memory(folder, tenant=TENANT, labels=given)
@@ -216,8 +216,8 @@ def opener(labeler: Labeler) -> Opener:
     """Makes memories as `default_opener` does, but with another labeler."""
 
     def open_in(folder: Path) -> Memory:
-        from stitch.assemble import open_parts
         from stitch.config import load_settings
+        from stitch.factory import open_parts
         from stitch.memory import Memory
 
         settings = load_settings(memory=folder, labels="local", filter="local", recall_log=0)

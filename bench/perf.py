@@ -173,7 +173,7 @@ def _import_s() -> float:
 
 
 def _measure_ingest(memory: str, steps: int, seed: int, options: dict[str, Any]) -> Figures:
-    from stitch.assemble import open_memory
+    from stitch.factory import open_memory
 
     rng = random.Random(seed)
     batches, singles = timing.sample_batches(rng, steps), list(sample_steps(rng, min(SINGLE_ADDS, steps)))
@@ -188,7 +188,7 @@ def _measure_ingest(memory: str, steps: int, seed: int, options: dict[str, Any])
 
 
 def _measure_search(memory: str, steps: int, seed: int, options: dict[str, Any]) -> Figures:
-    from stitch.assemble import open_memory
+    from stitch.factory import open_memory
 
     rng = random.Random(seed + 1)
     began = time.perf_counter()
@@ -211,7 +211,7 @@ def _measure_search(memory: str, steps: int, seed: int, options: dict[str, Any])
 
 
 def _measure_erasing(memory: str, steps: int, seed: int) -> Figures:
-    from stitch.assemble import open_memory
+    from stitch.factory import open_memory
     from stitch.lifecycle.selection import Selector
 
     batches = -(-steps // timing.TRAJECTORY_STEPS)
@@ -230,7 +230,7 @@ def _measure_erasing(memory: str, steps: int, seed: int) -> Figures:
 
 
 def _measure_long(memory: str, steps: int, seed: int) -> Figures:
-    from stitch.assemble import open_memory
+    from stitch.factory import open_memory
     from stitch.lifecycle.selection import Selector
 
     rng, size = random.Random(seed), min(LONG_STEPS, steps)

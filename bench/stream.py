@@ -68,7 +68,7 @@ def command(steps: int, trajectories: int, *, as_json: bool) -> None:
 
 
 def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> Figures:
-    from stitch.assemble import open_memory
+    from stitch.factory import open_memory
 
     rng = random.Random(seed)
     sizes: list[float] = []

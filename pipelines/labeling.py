@@ -161,7 +161,7 @@ def _of_labeler(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _of_memory(settings: dict[str, Any]) -> dict[str, Any]:
     """A memory that is opened here has local labels, whatever the settings say: no model is called here."""
-    from stitch.assemble import is_elsewhere
+    from stitch.factory import is_elsewhere
 
     named = {name: settings[name] for name in ("config", "memory", "tenant")}
     return named if is_elsewhere(**named) else named | {"labels": "local", "filter": "local"}

@@ -10,7 +10,6 @@ from pathlib import Path as _Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stitch.assemble import open_memory, open_tenants
     from stitch.core import (
         Answer,
         ContextualIntent,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         Trajectory,
     )
     from stitch.errors import StitchError
+    from stitch.factory import open_memory, open_tenants
     from stitch.lifecycle.selection import Selector
     from stitch.memory import Memory
     from stitch.tenants import Tenants
@@ -56,8 +56,8 @@ _HOME = {
     "Selector": "stitch.lifecycle.selection",
     "StitchError": "stitch.errors",
     "Tenants": "stitch.tenants",
-    "open_memory": "stitch.assemble",
-    "open_tenants": "stitch.assemble",
+    "open_memory": "stitch.factory",
+    "open_tenants": "stitch.factory",
 }
 
 # In a source checkout the root folders (signatures/, pipelines/, ...) are this package's subpackages.

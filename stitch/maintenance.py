@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch import parts
-from stitch.assemble import open_memory
 from stitch.config import LoadedSettings, load_settings
 from stitch.core import tenant_name
 from stitch.core.files import copy_private, make_private_folder, refuse_links
 from stitch.errors import InputError, StitchError, StoreError, StoreLockedError, system_reason
+from stitch.factory import open_memory
 from stitch.ingest import Ingestor
 from stitch.journal import Journal, check_version, copy_running
 from stitch.label.local import LocalLabeler

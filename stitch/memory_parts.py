@@ -94,7 +94,7 @@ class SearchDefaults(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryParts:
-    """Parts of memories; put together in `stitch.assemble`, shared by the memories of all tenants."""
+    """Parts of memories; put together in `stitch.factory`, shared by the memories of all tenants."""
 
     folder: Path
     """Folder of the journal, and of the snippets unless they are on a server."""

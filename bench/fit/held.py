@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from stitch.assemble import open_parts
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet, Question
 from stitch.config import load_settings
 from stitch.core import SearchRequest
 from stitch.errors import InputError
+from stitch.factory import open_parts
 from stitch.memory_parts import MemoryParts
 from stitch.retrieve import IntentRetriever
 

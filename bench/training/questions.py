@@ -62,7 +62,7 @@ def asked_memory(data: DataSet) -> Iterator[Memory]:
     """A memory that holds the trajectories of a data set."""
 
     def open_in(folder: Path) -> Memory:
-        from stitch.assemble import open_memory
+        from stitch.factory import open_memory
 
         return open_memory(folder, labels="local", filter="local")
 

@@ -90,8 +90,8 @@ def _parts(
 
 
 def _label_lessons(path: Path, *, tenant: str | None) -> Iterator[Lesson]:
-    from stitch.assemble import open_memory
     from stitch.bench.training.labels import lessons_from_corrections, lessons_of
+    from stitch.factory import open_memory
 
     if not (path / _JOURNAL).is_file():
         labeled = _labeled(path)

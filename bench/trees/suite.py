@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from stitch.assemble import open_memory
 from stitch.bench.figures import print_table
 from stitch.bench.trees.sets import PARTS, Outcome, Request, TreeSet, load_tree_set, mean_of, meets
 from stitch.console.idle import refuse_idle
 from stitch.console.printing import print_json
 from stitch.errors import ReplyError, SettingsError, StitchError
+from stitch.factory import open_memory
 from stitch.retrieve.path import Cut, Forest, select
 from stitch.retrieve.path.forest import version_forest
 from stitch.retrieve.path.scorers import SCORERS, Scorer, SimilarityScorer, scorer_named

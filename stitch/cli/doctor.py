@@ -143,7 +143,7 @@ def _server(loaded: LoadedSettings) -> Check:
 
 
 def _memory(loaded: LoadedSettings, *, config: str | None, **arguments: Any) -> Check:
-    from stitch.assemble import open_memory
+    from stitch.factory import open_memory
     from stitch.lifecycle.folder import is_url
 
     if not (loaded.folder if is_url(loaded.location) else Path(loaded.location)).exists():

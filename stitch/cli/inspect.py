@@ -64,8 +64,8 @@ def _show(url: str) -> None:
 
 def _opened(memory: str | None, *, config: str | None, feed: EventFeed) -> Tenants:
     """The memory, or the way to the process that has it open, which tells its own observers what happens."""
-    from stitch.assemble import open_tenants
     from stitch.errors import StoreLockedError
+    from stitch.factory import open_tenants
 
     try:
         return open_tenants(memory, config=config, must_exist=True, observers=(feed,))

@@ -170,7 +170,7 @@ def _tell_adoption(*, as_json: bool, embedder: str | None, **arguments: Any) -> 
 
 def _rebuilt(*, embedder: str | None, adopt: bool, **arguments: Any) -> Any:
     """Build the store anew, here or by the process that has the memory open."""
-    from stitch.assemble import owner_of
+    from stitch.factory import owner_of
     from stitch.maintenance import reindex_memory
 
     try:

@@ -55,8 +55,8 @@ def command(
       stitch serve --memory trip.memory --port 8765
       stitch serve --memory trip.memory --host 0.0.0.0 --keys keys.json
     """
-    from stitch.assemble import open_tenants
     from stitch.config import load_settings
+    from stitch.factory import open_tenants
     from stitch.server.access import Access
     from stitch.server.app import create_app
     from stitch.server.events import EventFeed

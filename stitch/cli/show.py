@@ -101,7 +101,7 @@ def drawn_from(files: Sequence[str], **arguments: Any) -> Iterator[Memory]:
     Raises:
         InputError: A memory is named as well, or nothing of the files can be read.
     """
-    from stitch.assemble import open_memory
+    from stitch.factory import open_memory
     from stitch.sources import FileSource, StandardInput, expand_paths
 
     if named := next((name for name, value in arguments.items() if value is not None), None):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stitch.assemble import open_parts
 from stitch.config import load_settings
+from stitch.factory import open_parts
 from stitch.ingest import Role
 
 if TYPE_CHECKING:

@@ -139,7 +139,7 @@ def _silent(*printed: object, **options: object) -> None:
 @contextmanager
 def opened_memory(*, must_exist: bool = True, **settings: Any) -> Iterator[Memory]:
     """Open the memory that the options name and close it in the end; refuse options that would do nothing."""
-    from stitch.assemble import open_memory
+    from stitch.factory import open_memory
 
     refuse_idle_model(settings)
     with open_memory(must_exist=must_exist, **settings) as memory:

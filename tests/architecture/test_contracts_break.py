@@ -30,7 +30,7 @@ VIOLATIONS = (
     ("core/ranking.py", "import numpy", "Core knows pydantic and nothing else"),
     ("retrieve/__init__.py", "import qdrant_client", "Qdrant stays in the store"),
     ("memory.py", "import dspy", "DSPy stays behind its wall"),
-    ("assemble.py", "import stitch.testing", "Test doubles are for tests"),
+    ("factory.py", "import stitch.testing", "Test doubles are for tests"),
     (
         "retrieve/intent.py",
         "import stitch.label.local.reading",

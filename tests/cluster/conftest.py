@@ -18,10 +18,10 @@ import pytest
 from doubles.postgres import MakeUrl, new_url, postgres
 from doubles.qdrant import LoopbackQdrant
 from stitch import Memory, open_memory
-from stitch.assemble import open_parts
 from stitch.cluster.worker import ClusterWorker
 from stitch.config import load_settings
 from stitch.core import Labeler
+from stitch.factory import open_parts
 from stitch.ingest import Role
 
 __all__ = ["new_url", "postgres"]

@@ -9,9 +9,9 @@ import sys
 import traceback
 from pathlib import Path
 
-import stitch.assemble
 import stitch.cluster.worker
 import stitch.embed
+import stitch.factory
 import stitch.label.local
 import stitch.store
 from stitch.cluster.command import command

@@ -18,10 +18,10 @@ from contracts.trees import TreesContract
 from contracts.worker import LabeledBy, WorkerContract
 from doubles.qdrant import LoopbackQdrant
 from stitch import Memory, open_memory
-from stitch.assemble import open_parts
 from stitch.config import load_settings
 from stitch.core import Labeler, Receipt, Step
 from stitch.errors import StepRejectedError
+from stitch.factory import open_parts
 from stitch.ingest.ingestor import Ingestor
 
 NAMES = (f"tenant-{number}" for number in count())

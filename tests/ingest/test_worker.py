@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from contracts.worker import LabeledBy, WorkerContract
-from stitch.assemble import open_parts
 from stitch.config import load_settings
 from stitch.core import Labeler
+from stitch.factory import open_parts
 from stitch.memory import Memory
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from stitch.assemble import open_memory
 from stitch.cli.main import cli
 from stitch.core import Step
 from stitch.errors import InputError, ReplyError, SettingsError
+from stitch.factory import open_memory
 from stitch.label.local import LocalLabeler
 from stitch.label.model.offline import OfflineLabeler
 from stitch.label.model.written import WrittenLabeler, read_written

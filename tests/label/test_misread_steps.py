@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from doubles.storing import ListStore
-from stitch.assemble import open_memory
 from stitch.cli.main import cli
 from stitch.core import Step, StepState
 from stitch.embed import HashingEmbedder
 from stitch.errors import JournalError
+from stitch.factory import open_memory
 from stitch.ingest import Ingestor
 from stitch.journal import Journal
 from stitch.label.local import LocalLabeler

@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from doubles.embedding import EmbeddingServer
-from stitch.assemble import open_memory
 from stitch.cli.main import cli
 from stitch.core import Step
 from stitch.embed import RemoteEmbedder
+from stitch.factory import open_memory
 from stitch.testing.model import LoopbackProvider, fields_of
 
 

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-import stitch.assemble
+import stitch.factory
 from stitch import Memory, Step, open_memory
 from stitch.config import Settings
 from stitch.errors import InputError, SettingsError
@@ -64,7 +64,7 @@ def test_a_misspelled_setting_is_told_with_the_one_that_is_meant(tmp_path) -> No
 
 def test_the_types_of_settings_name_all_of_them() -> None:
     assert set(GivenSettings.__annotations__) == set(Settings.model_fields) - {"memory", "tenant"}
-    for opening in (stitch.assemble.open_memory, stitch.assemble.open_tenants):
+    for opening in (stitch.factory.open_memory, stitch.factory.open_tenants):
         assert opening.__annotations__["settings"] == "Unpack[GivenSettings]"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stitch import Memory, Step, open_memory
-from stitch.assemble import open_tenants
+from stitch.factory import open_tenants
 from stitch.lifecycle.selection import Selector
 
 TALK = [
