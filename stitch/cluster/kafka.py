@@ -121,9 +121,7 @@ class KafkaTopic:
         try:
             for each in self._consumer.committed(self._consumer.assignment(), timeout=_TELL_S):
                 first, end = self._consumer.get_watermark_offsets(each, cached=True)
-                if (
-                    end >= 0
-                ):  # known since something was fetched; so is, by a negative number, that nothing is committed
+                if end >= 0:  # else nothing was fetched yet; an offset below 0 says that nothing is committed
                     lags[each.partition] = end - max(first, each.offset, 0)
         except KafkaException as error:
             _log.info("how far the group %r is behind is told later: %s", self._group, _said(error))

@@ -216,7 +216,7 @@ def _not_searched(folder: Path, ingestor: Ingestor) -> Iterator[str]:
 
 
 def _search(path: Path, matcher: PatternMatcher) -> set[bytes]:
-    """The matcher that stand in a file; the engine makes files larger than what is in them, with zeros."""
+    """The patterns that stand in a file; the engine makes files larger than what is in them, with zeros."""
     found, kept = set[bytes](), b""
     with path.open("rb", buffering=0) as file:
         while read := file.read(len(_ZEROS)):
