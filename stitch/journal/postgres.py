@@ -300,6 +300,8 @@ class Postgres(Database):
             yield borrowed.driver_connection
         finally:
             self._mine.connection = None
+            if borrowed.driver_connection.closed:
+                borrowed.invalidate()  # the pool would ask it to roll back, and log that it cannot
             borrowed.close()
 
 

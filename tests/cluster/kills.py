@@ -30,6 +30,8 @@ HEARTBEAT_S = 0.25
 """An eighth of what workers have, so that those taken for dead are found in a second and not in six."""
 WORKERS, TRAJECTORIES = 2, 12
 SUBJECTS = ["the hotel", "the train", "dinner", "the museum", "the budget", "the visa"]
+CUT_OFF = f"kills-{os.getpid()}"
+"""What the connections of a run call themselves: others use the same server meanwhile."""
 FAULTS = {"kill": 5, "stop": 1, "connections": 3, "store": 1}
 
 
@@ -112,14 +114,16 @@ def cause(rng: random.Random, workers: Workers, server: LoopbackQdrant, journal:
     else:
         with psycopg.connect(journal, autocommit=True) as other:
             other.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'stitch' "
-                "AND pid <> pg_backend_pid() AND random() < 0.5"
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s "
+                "AND pid <> pg_backend_pid() AND random() < 0.5",
+                (CUT_OFF,),
             )
     return fault
 
 
 def run(journal: str, *, kills: int, seed: int, folder: Path) -> dict[str, object]:
     """Do it; returns what was caused and what was wrong."""
+    journal = f"{journal}&application_name={CUT_OFF}"
     rng, caused, given = random.Random(seed), Counter[str](), dict[str, list[Step]]()
     queue.ALIVE_S = 20.0  # no worker may be there for a while
     with LoopbackQdrant(shards=3) as server:
