@@ -295,12 +295,13 @@ class Postgres(Database):
             yield held
             return
         borrowed = self._engine.raw_connection()
+        connection: Any = borrowed.driver_connection
         try:
-            self._mine.connection = borrowed.driver_connection
-            yield borrowed.driver_connection
+            self._mine.connection = connection
+            yield connection
         finally:
             self._mine.connection = None
-            if borrowed.driver_connection.closed:
+            if connection.closed:
                 borrowed.invalidate()  # the pool would ask it to roll back, and log that it cannot
             borrowed.close()
 
