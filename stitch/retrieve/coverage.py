@@ -24,6 +24,8 @@ NEIGHBORS = 10
 
 _MOST_SHARE = 1 - 1e-9
 """Relevance orders what covers equally much, whatever the share."""
+_EQUAL = 1e-12
+"""Scores that differ by less are equal: which way their sums were rounded depends on the processor."""
 
 
 class Covering(NamedTuple):
@@ -82,7 +84,7 @@ def choose_covering(
         if best_gain > 0:
             score = (1.0 - share) * worth
             score[:known] += share / best_gain * gain
-        chosen = int(score.argmax())
+        chosen = int((score > score.max() - _EQUAL).argmax())
         differing += int(worth[chosen] < worth.max())
         worth[chosen] = -np.inf
         order.append(chosen)
