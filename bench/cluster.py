@@ -1,15 +1,13 @@
-"""A memory that workers label: accepting, one and two workers, a model that is waited for, a worker that is killed."""
+"""A memory that workers label: accepting, one and two workers, a worker that is killed."""
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import os
 import random
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -21,15 +19,13 @@ import click
 
 from stitch.bench.timing import Figures, print_figures, sample_steps
 from stitch.console.options import json_option
-from stitch.core import Labeler, LabelSession, Step, StepLabels
+from stitch.core import Step
 from stitch.errors import InputError, require_extra
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
 
 BATCH_STEPS, SINGLES, WARM = 100, 200, 16
-MODEL_TRAJECTORIES, MODEL_STEPS, MODEL_S = 64, 4, 0.2
-"""So many trajectories of so many steps are labeled by a model that takes so long a step."""
 
 
 @click.command(name="cluster")
@@ -51,11 +47,8 @@ def measure_cluster(steps: int = 4_000, *, memory: str | None = None, journal: s
     """Measure; rates are steps a second by the clock, and everything that runs shares the cores of this machine.
 
     `worker_by_embedded` is what one worker does of what a memory in a folder does in one process; the stand-in of
-    Qdrant runs in a process of its own. `model_at_once_ratio` is how much sooner `MODEL_TRAJECTORIES` trajectories are
-    labeled at once than one after the other. `cpu_ms_one_WHAT` and `cpu_ms_two_WHAT` are the processor time a step of
-    all that shares the cores, while one worker works or two: `worker`, `qdrant` (the stand-in), `postgres`, and `self`,
-    who adds and waits; `cpu_ms_embedded` is that of the memory in a folder. `failover_s` is the time from the death of
-    one of two workers until all that it was at is stored.
+    Qdrant runs in a process of its own. `failover_s` is the time from the death of one of two workers until all that it
+    was at is stored.
     """
     require_extra("postgres", package="procrastinate", needed_by="stitch bench cluster")
     from stitch.factory import open_memory
@@ -67,9 +60,7 @@ def measure_cluster(steps: int = 4_000, *, memory: str | None = None, journal: s
         journal = journal or running.enter_context(postgres_here(folder))
         figures: Figures = {"steps": float(steps)}
         with open_memory(folder / "alone") as alone:
-            began_s = time.process_time()
             figures["embedded_per_s"] = steps / _seconds(lambda: _add(alone, _batches(rng, steps), "t"))
-            figures["cpu_ms_embedded"] = 1_000 * (time.process_time() - began_s) / steps
         with open_memory(memory, journal=journal, workers=True) as shared:
             figures["accept_batch_per_s"] = steps / _seconds(lambda: _add(shared, _batches(rng, steps), "accepted"))
             singles = list(sample_steps(rng, SINGLES))
@@ -79,52 +70,17 @@ def measure_cluster(steps: int = 4_000, *, memory: str | None = None, journal: s
             for name, count in (("one", 1), ("two", 2)):
                 with _workers(memory, journal, count):
                     _label(shared, [[step] for step in singles[:WARM]], f"warm {name}")  # each has loaded its tables
-                    before = processor_s(folder)
                     figures[f"worker_{name}_per_s"] = steps / _seconds(
                         partial(_label, shared, _batches(rng, steps), name)
                     )
-                    figures |= {
-                        f"cpu_ms_{name}_{what}": 1_000 * (after - before.get(what, 0.0)) / steps
-                        for what, after in processor_s(folder).items()
-                    }
             _add(shared, _batches(rng, steps), "killed")
             with _workers(memory, journal, 2) as processes:
                 time.sleep(0.5)
                 processes[0].kill()
                 figures["failover_s"] = _seconds(shared.flush)
-            figures["model_at_once_ratio"] = _model_ratio(memory, journal, shared)
     figures["worker_by_embedded"] = figures["worker_one_per_s"] / figures["embedded_per_s"]
     figures["two_by_one"] = figures["worker_two_per_s"] / figures["worker_one_per_s"]
     return figures
-
-
-def processor_s(folder: Path) -> dict[str, float]:
-    """The processor time in seconds that this process and those it has begun have used, by what they are.
-
-    Args:
-        folder: That of the measurement, whose name is that of PostgreSQL's folder too.
-    """
-    commands, parents, seconds = dict[str, str](), dict[str, str](), dict[str, float]()
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            commands[place.name] = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            fields = (place / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it has ended
-        parents[place.name] = fields[1]
-        seconds[place.name] = sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
-    own, used = str(os.getpid()), dict[str, float]()
-    for process, taken in seconds.items():
-        if process == own:
-            what = "self"
-        elif parents[process] == own:
-            what = "worker" if " worker " in commands[process] else "qdrant"
-        elif any(folder.name in commands.get(each, "") for each in (process, parents[process])):
-            what = "postgres"
-        else:
-            continue
-        used[what] = used.get(what, 0.0) + taken
-    return used
 
 
 def _batches(rng: random.Random, steps: int) -> list[list[Step]]:
@@ -164,56 +120,6 @@ def _workers(memory: str, journal: str, count: int) -> Iterator[list[subprocess.
         for each in started:
             each.kill()
             each.communicate()
-
-
-class _SlowLabeler:
-    """Local labels that take as long as a model's."""
-
-    def __init__(self, labeler: Labeler) -> None:
-        self._labeler = labeler
-        self.name = labeler.name
-
-    def begin(self, trajectory: str, saved: bytes | None = None) -> LabelSession:
-        session = self._labeler.begin(trajectory, saved)
-        label = session.label
-
-        def slowly(steps: Sequence[Step]) -> list[StepLabels]:
-            time.sleep(MODEL_S * len(steps))
-            return list(label(steps))
-
-        session.label = slowly  # type: ignore[method-assign]
-        return session
-
-
-def _model_ratio(memory: str, journal: str, shared: Memory) -> float:
-    from stitch.cluster.worker import ClusterWorker
-    from stitch.config import load_settings
-    from stitch.factory import open_parts
-    from stitch.ingest import Role
-    from stitch.label.local import LocalLabeler
-
-    rng = random.Random(1)
-    for number in range(MODEL_TRAJECTORIES):
-        shared.add_many(list(sample_steps(rng, MODEL_STEPS)), trajectory=f"model-{number}")
-    loaded = load_settings(memory=memory, journal=journal, workers=True)
-    parts = open_parts(loaded, role=Role.WORKER, labeler=_SlowLabeler(LocalLabeler()))
-    stop: list[Any] = []
-
-    async def work() -> None:
-        worker = ClusterWorker(parts.ingestor, concurrency=MODEL_TRAJECTORIES)
-        loop = asyncio.get_running_loop()
-        stop.append(lambda: loop.call_soon_threadsafe(worker.stop))
-        await worker.run()
-
-    thread = threading.Thread(target=lambda: asyncio.run(work()))
-    thread.start()
-    try:
-        took_s = _seconds(shared.flush)
-    finally:
-        stop[0]()
-        thread.join()
-        parts.close()
-    return MODEL_TRAJECTORIES * MODEL_STEPS * MODEL_S / took_s
 
 
 @contextmanager

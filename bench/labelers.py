@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -82,11 +81,6 @@ def read_filters(file: Path, *, asked: Iterable[Question] = ()) -> dict[str, Int
     if missing := [question.id for question in asked if question.id not in filters]:
         raise InputError(f"no filter for question {missing[0]!r}", hint='a line a question: {"question": ID, ...}')
     return filters
-
-
-def digest_of(file: Path) -> str:
-    """A name of what a file says."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
 
 
 def as_written(filters: Mapping[str, IntentFilter]) -> FilterChoice:

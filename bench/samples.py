@@ -51,9 +51,3 @@ def _read(name: str) -> str:
 
 def _lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in _read(f"{name}.jsonl").splitlines()]
-
-
-PARTY_NOTES: tuple[dict[str, Any], ...] = tuple(
-    {key: value for key, value in row.items() if key != "trajectory"} for row in _lines("party")
-)
-"""Notes of which three say what was bought, each among other things."""

@@ -97,9 +97,9 @@ def percentiles(name: str, values: Sequence[float]) -> Figures:
     return {f"{name}_p50_ms": percentile(values, 50), f"{name}_p95_ms": percentile(values, 95)}
 
 
-def resident_mb(process: int | str = "self") -> float:
-    """Megabytes that a process holds now, with pages of mapped files; its peak where the system tells no more."""
-    status = Path(f"/proc/{process}/status")
+def resident_mb() -> float:
+    """Megabytes that this process holds now, with pages of mapped files; its peak where the system tells no more."""
+    status = Path("/proc/self/status")
     if status.exists():
         lines = (line.split() for line in status.read_text().splitlines())
         return next(int(words[1]) for words in lines if words[0] == "VmRSS:") * 1024 / 1e6

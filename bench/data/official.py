@@ -1,8 +1,4 @@
-"""The published files of other benchmarks, each read by one small function into memories of rows and questions.
-
-AMA-Bench publishes answers and no evidence: what was found is measured by the answers that a model
-gives from it (`--answers`).
-"""
+"""The published files of other benchmarks, each read by one small function into memories of rows and questions."""
 
 from __future__ import annotations
 
@@ -12,13 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from stitch.bench.data.sets import (
     check_questions,
     digest_of,
     read_json,
-    read_records,
     required,
     set_name,
     trajectory_from,
@@ -29,7 +22,6 @@ from stitch.errors import InputError
 Rows = list[dict[str, Any]]
 
 _CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-_ABILITIES = {"A": "recall", "B": "causal inference", "C": "state updating", "D": "state abstraction"}
 _SESSION = re.compile(r"^session_(\d+)$")
 _DIALOG_ID = re.compile(r"D:?(\d+):(\d+)")
 
@@ -43,7 +35,7 @@ class _SetReader:
         self._questions: list[Question] = []
 
     def ask(
-        self, id_: str, trajectory: str, type_: str, text: Any, answer: Any, evidence: Sequence[str] = (), **more: Any
+        self, id_: str, trajectory: str, type_: str, text: Any, answer: Any, evidence: Sequence[str], **more: Any
     ) -> None:
         told = None if answer is None else str(answer)
         self._questions.append(Question(id_, trajectory, type_, str(text), told, tuple(evidence), **more))
@@ -120,40 +112,9 @@ def load_longmemeval(path: Path) -> DataSet:
     return made.done()
 
 
-def load_ama(path: Path) -> DataSet:
-    """Load AMA-Bench: JSON lines, one episode each, with actions, observations and questions."""
-    made = _SetReader(path)
-    for where, episode in read_records(path):
-        name = str(required(episode, "episode_id", where))
-        rows = made.memories[name] = [{"id": "task", "role": "user", "content": str(episode.get("task") or "")}]
-        turns = _expected(list, required(episode, "trajectory", where), f"{where}: 'trajectory' is no list of turns")
-        for place, turn in enumerate(turns):
-            number = turn.get("turn_idx", place)
-            for role, part, said in (
-                ("assistant", "action", f"Action (step {number}): {_text(turn.get('action'))}"),
-                ("environment", "observation", _text(turn.get("observation"))),
-            ):
-                rows.append({"id": f"{number}:{part}", "role": role, "content": said})
-        for number, pair in enumerate(required(episode, "qa_pairs", where)):
-            kind, id_ = str(pair.get("type") or ""), str(pair.get("question_uuid") or f"{name}#{number}")
-            text, answer = required(pair, "question", where), str(required(pair, "answer", where))
-            made.ask(id_, name, _ABILITIES.get(kind, kind), text, answer, domain=str(episode.get("domain") or ""))
-    return made.done()
-
-
 def _listed(path: Path, *, holding: str, of: str) -> list[dict[str, Any]]:
     """The records of an official file, a list of objects that each have a field."""
     read = read_json(path)
     if not isinstance(read, list) or not all(isinstance(each, dict) and holding in each for each in read):
         raise InputError(f"{str(path)!r} is no {of} file: a list of objects with {holding!r} is expected")
     return read
-
-
-def _expected(kind: type, value: Any, otherwise: str) -> Any:
-    if not isinstance(value, kind):
-        raise InputError(otherwise)
-    return value
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else orjson.dumps(value).decode()

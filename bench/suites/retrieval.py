@@ -22,11 +22,11 @@ import click
 from stitch.bench.answering import is_unscored
 from stitch.bench.data import official
 from stitch.bench.data.came import download_release, load_came
-from stitch.bench.data.sets import load_questions
+from stitch.bench.data.sets import digest_of, load_questions
 from stitch.bench.data.types import DataSet
 from stitch.bench.harness import DEPTH, AnswerModels, Job, run
 from stitch.bench.kept import RequestFile, take_in
-from stitch.bench.labelers import digest_of, labeler_named, read_filters
+from stitch.bench.labelers import labeler_named, read_filters
 from stitch.bench.metrics.answers import ContainmentJudge
 from stitch.bench.models import AS_PROVIDED, PAPER_JUDGE, Sampling, option_names, sampling_of, sampling_options
 from stitch.bench.records import RunSettings, claim, new_manifest
@@ -177,7 +177,7 @@ def _settings(suite: str, data: DataSet, options: Options, asked: AnswerModels |
 def _digest(filters: Path, data: DataSet) -> str:
     """A name of a file of filters, which has one for each question."""
     read_filters(filters, asked=data.questions)
-    return digest_of(filters)
+    return digest_of([filters])[:12]
 
 
 def _asked(options: Options, requests: RequestFile | None) -> AnswerModels:
@@ -284,9 +284,4 @@ locomo = _suite(
 longmemeval = _suite(
     "longmemeval", official.load_longmemeval, "A file longmemeval_*.json.",
     "Find the evidence of LongMemEval's questions.", "longmemeval_s.json --methods stitch,bm25",
-)  # fmt: skip
-ama = _suite(
-    "ama", official.load_ama, "The episodes as JSON lines.",
-    "Answer AMA-Bench's questions; its files name no evidence, so that only answers are measured.",
-    "ama-bench.jsonl --methods stitch,bm25 --answers",
 )  # fmt: skip

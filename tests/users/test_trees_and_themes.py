@@ -1,12 +1,12 @@
 """Trees and themes, from Python and by the command."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from stitch import StitchError, open_memory
-from stitch.bench.samples import PARTY_NOTES
 
 PORTO = """\
 - Weekend: Porto
@@ -92,7 +92,9 @@ def test_a_tree_that_there_is_not_is_a_wrong_call(stitch, kept):
 @pytest.fixture
 def party(tmp_path):
     with open_memory(tmp_path / "party") as memory:
-        memory.add_many(PARTY_NOTES, trajectory="notes")
+        lines = files("stitch.examples").joinpath("party.jsonl").read_text().splitlines()
+        notes = [{key: value for key, value in json.loads(line).items() if key != "trajectory"} for line in lines]
+        memory.add_many(notes, trajectory="notes")
         yield memory
 
 
