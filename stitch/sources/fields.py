@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from stitch.sources.parts import first_of, has_parts, kind_of, object_in, without
+from stitch.text.dates import iso_of
 
 ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant", "bot": "assistant"} | {
     "agent": "assistant", "gemini": "assistant", "environment": "tool", "aimessage": "assistant",
@@ -76,9 +77,9 @@ Row = dict[str, Any]
 
 
 def seconds_of(stamp: Any) -> Any:
-    """A time in Unix seconds if it was counted in a smaller unit or is a number in a text; else as it is."""
-    if isinstance(stamp, str) and _COUNTED.fullmatch(stamp):
-        stamp = float(stamp)
+    """A time in Unix seconds if it was counted in a smaller unit or is a number in a text, else as `iso_of` has it."""
+    if isinstance(stamp, str):
+        stamp = float(stamp) if _COUNTED.fullmatch(stamp) else iso_of(stamp)
     if not isinstance(stamp, int | float) or isinstance(stamp, bool) or stamp > _MOST_TIME:
         return stamp  # a number of hundreds of digits cannot be divided, and is refused as what it is
     return next((stamp / unit for least, unit in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)) if stamp > least), stamp)

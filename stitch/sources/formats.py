@@ -43,7 +43,7 @@ from stitch.sources.recognizing import (
     read_safely,
     said_in,
 )
-from stitch.sources.spans import export, is_export, is_span, named_span
+from stitch.sources.spans import export, is_export, is_span, is_spans, named_spans
 from stitch.sources.streams import joined
 from stitch.sources.traces import SpanContent, named_run, run_of
 
@@ -254,6 +254,7 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
     system = system_of(record) if entries and is_message(entries[0]) and not is_system(entries[0]) else None
     about: dict[str, Any] | None = about_trajectory(record, field, system[0] if system else field)
     when = time_in(record) if len(entries) == 1 else None
+    entries = [entries] if is_spans(entries) else entries
     for entry in map(unpacked, [system[1], *entries] if system else entries):
         known = format_of(entry) or Format("event", has(), lambda entry, reading: _list([entry], reading))
         for trajectory, row in _named(known, entry, reading, named=named, alone=len(entries) == 1):
@@ -376,7 +377,7 @@ FORMATS: tuple[Format, ...] = (
     _held("message history", "history", has(history=first("role"))),
     _held("Responses input", "input"),
     Format("OpenTelemetry export", is_export, lambda record, reading: export(record, reading.traces)),
-    Format("OpenTelemetry span", is_span, lambda record, reading: named_span(record, reading.traces)),
+    Format("OpenTelemetry span", is_span, lambda record, reading: named_spans([record], reading.traces)),
     Format("LangSmith run", has("inputs", run_type=str), lambda record, reading: named_run(record, reading.traces)),
     Format("message", is_message, tasks.read_step),
     Format("thought, action and observation", any_of(*(

@@ -54,6 +54,7 @@ from stitch.sources.tool_calls import (
     several_in,
     spoken_calls,
 )
+from stitch.sources.unread import texts_in
 
 _THOUGHT = ("summary", "content", "text", "thinking", "reasoning")
 _CONTENTS: tuple[tuple[str, type], ...] = (
@@ -114,6 +115,8 @@ class MessageReader:
         Raises:
             StepRejectedError: It is no message.
         """
+        if isinstance(message, str) and message.strip():  # a mark between messages, which nobody says
+            message = {"type": "event", "text": message}
         if not isinstance(message, Mapping):
             raise StepRejectedError(f"step is not an object but {type(message).__name__}")
         fields = unwrapped(message)
@@ -280,8 +283,12 @@ def _content_of(row: Row) -> Any:
     content = _content_in(metadata)
     if isinstance(content, Mapping) and (row["role"] != "tool" or "content_type" in content):
         inner = next((name for name, kind in _CONTENTS if isinstance(content.get(name), kind)), None)
-        if inner is None:
+        if inner is None and row["role"] in KNOWN_ROLES:
             return content
+        if inner is None:  # a person says no JSON, but the words in it, or does what its kind says
+            words = "\n".join(dict.fromkeys(text for _, text in texts_in(content, least=1)))
+            words = words or str(first_of(metadata, _EVENT_KINDS, str) or "event")
+            content, inner = {**content, "": words}, ""
         metadata.update({key: value for key, value in content.items() if key != inner})
         if "parent" not in row and (answered := taken(metadata, "parent")) is not None:
             row["parent"] = answered

@@ -21,6 +21,7 @@ from stitch.sources.mail import begins_mail, is_mail, letters_in
 from stitch.sources.paths import stem_of
 from stitch.sources.recognizing import FileReading
 from stitch.sources.records import GENERIC_FORM, steps_of
+from stitch.sources.spans import is_spans
 from stitch.sources.streams import is_piece, is_sent, joined, sent_in
 from stitch.sources.texts import conversation_in, delimiter_of, rows_of, speaker_of, speaks
 
@@ -322,5 +323,5 @@ def _cut_off(data: bytes, *, last: int) -> Iterator[tuple[int, Any]]:
 
 
 def _items(value: Any) -> Sequence[Any]:
-    """The records of a document: those of a list, the oldest first, or the document itself."""
-    return oldest_first(value) if isinstance(value, list) else [value]
+    """The records of a document: those of a list, the oldest first, or the document itself, as a list of spans is."""
+    return [value] if not isinstance(value, list) or is_spans(value) else oldest_first(value)

@@ -7,7 +7,8 @@ messages as events of a span (1.28 to 1.36), and the numbered attributes of Open
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -41,14 +42,19 @@ _NUMBERED = re.compile(
     r"(?:gen_ai\.(?P<said>prompt|completion)|llm\.(?P<side>input|output)_messages)\.(?P<number>\d+)\.(?:message\.)?(?P<field>.+)"
 )
 _NUMBERED_CALL = re.compile(r"tool_calls\.(?P<number>\d+)\.(?:tool_call\.)?(?:function\.)?(?P<field>.+)")
-_SPAN_FIELDS = ("name", "operationName", "spanId", "span_id", "spanID", "parentSpanId", "parent_span_id", "parent_id",
-                "status", "attributes", "tags", "events")  # fmt: skip
+_SPANS, _PARENTS = ("spanId", "span_id", "spanID"), ("parentSpanId", "parent_span_id", "parent_id")
+_SPAN_FIELDS = (*_SPANS, *_PARENTS, "name", "operationName", "status", "attributes", "tags", "events")
 """What of a span stands elsewhere in its steps."""
 
 
 def is_export(record: Any) -> bool:
-    """Whether it is an OTLP export."""
-    return first_of(record, ("resourceSpans", "resourceLogs"), list) is not None
+    """Whether it is an OTLP export, or a list of spans."""
+    return first_of(record, ("resourceSpans", "resourceLogs"), list) is not None or is_spans(record)
+
+
+def is_spans(record: Any) -> bool:
+    """Whether it is a list of spans, which are read together."""
+    return isinstance(record, list) and bool(record) and all(map(is_span, record))
 
 
 def is_span(record: Any) -> bool:
@@ -59,9 +65,9 @@ def is_span(record: Any) -> bool:
     return isinstance(attributes, Mapping | list) and _trace_id(record) is not None
 
 
-def export(record: Mapping[str, Any], traces: TraceReader) -> NamedRowStream:
-    """The steps of an OTLP export: of all its spans, in the order in which they began."""
-    spans = [
+def export(record: Any, traces: TraceReader) -> NamedRowStream:
+    """The steps of an OTLP export, or of a list of spans."""
+    spans = record if isinstance(record, list) else [
         {"resource": resource.get("resource"), "scope": scope.get("scope") or scope.get("instrumentationLibrary"),
          **said}
         for resource in (*record.get("resourceSpans", ()), *record.get("resourceLogs", ()))
@@ -69,21 +75,31 @@ def export(record: Mapping[str, Any], traces: TraceReader) -> NamedRowStream:
         for scope in resource.get(name, ())
         for said in (*scope.get("spans", ()), *map(_span_of, scope.get("logRecords", ())))
     ]  # fmt: skip
+    yield from named_spans(spans, traces)
+
+
+def named_spans(spans: Sequence[Mapping[str, Any]], traces: TraceReader) -> NamedRowStream:
+    """The steps of spans with their trajectory, in the order in which they began.
+
+    What one replies that holds others came of these: it stands where the span ended.
+    """
+    holders = {parent for span in spans if (parent := _identity(span, *_PARENTS)) is not None}
+    parts: list[tuple[float, SpanContent, bool]] = []
     for span in sorted(spans, key=lambda span: _seconds(span) or 0.0):
         try:
-            yield from named_span(span, traces)
+            told, trace = _told(span), _trace_id(span)
+            if told.trace != trace:
+                traces.conversations.setdefault(str(trace), told.trace)
+            ended = _seconds(span, "end") or _seconds(span)
+            given, replied = told.parted(ended) if _identity(span, *_SPANS) in holders else (told, None)
+            parts.append((_seconds(span) or 0.0, given, True))
+            parts += [] if replied is None else [(ended or 0.0, replied, False)]
         except BROKEN as error:  # the spans after it are read all the same
             yield None, broken("span", error)
-
-
-def named_span(span: Mapping[str, Any], traces: TraceReader) -> NamedRowStream:
-    """The steps of a span, with their trajectory."""
-    trace, told = str(_trace_id(span) or "trace"), _told(span)
-    if told.trace != trace:
-        traces.conversations.setdefault(trace, told.trace)
-    named = traces.conversations.get(trace, told.trace)
-    for row in traces.rows(told._replace(trace=named)):
-        yield named, row
+    for _, told, named in sorted(parts, key=itemgetter(0)):
+        trajectory = traces.conversations.get(told.trace, told.trace)
+        for row in traces.rows(told._replace(trace=trajectory), named=named):
+            yield trajectory, row
 
 
 def _told(span: Mapping[str, Any]) -> SpanContent:
@@ -147,8 +163,8 @@ def _beside(span: Mapping[str, Any], attributes: Mapping[str, Any], told: set[st
               and _attributes_of(event).keys().isdisjoint(_TOLD[:3])]  # fmt: skip
     rest = {
         "span": _name_of(span),
-        "span_id": _identity(span, "spanId", "span_id", "spanID"),
-        "parent_span_id": span.get("parentSpanId") or span.get("parent_span_id") or span.get("parent_id"),
+        "span_id": _identity(span, *_SPANS),
+        "parent_span_id": _identity(span, *_PARENTS),
         "status": span.get("status") or None,
         **without(span, *_SPAN_FIELDS),
         "events": others,
@@ -270,12 +286,12 @@ def _identity(span: Mapping[str, Any], *names: str) -> Any:
     return next((found for holder in holders for name in names if (found := holder.get(name))), None)
 
 
-def _seconds(span: Mapping[str, Any]) -> float | None:
-    """Begin of a span in Unix seconds."""
-    nanoseconds = span.get("startTimeUnixNano") or span.get("start_time_unix_nano")
+def _seconds(span: Mapping[str, Any], side: str = "start") -> float | None:
+    """Begin or end of a span in Unix seconds."""
+    nanoseconds = span.get(f"{side}TimeUnixNano") or span.get(f"{side}_time_unix_nano")
     if isinstance(nanoseconds, int) or (isinstance(nanoseconds, str) and nanoseconds.isdecimal()):
         return int(nanoseconds) / 1e9
-    started = span.get("start_time") or span.get("startTime")
+    started = span.get(f"{side}_time") or span.get(f"{side}Time")
     if isinstance(started, int | float):
         return float(seconds_of(started))
     time = read_timestamp(started) if isinstance(started, str) else None

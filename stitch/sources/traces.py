@@ -15,9 +15,9 @@ import orjson
 
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import RowStream
-from stitch.sources.fields import Row, is_message
+from stitch.sources.fields import BROKEN, Row, is_message
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import object_in, text_of, without
+from stitch.sources.parts import first_of, object_in, text_of, without
 from stitch.sources.unread import texts_in
 
 NESTED = ("messages", "generations", "message", "choices", "output")
@@ -42,7 +42,16 @@ class SpanContent(NamedTuple):
     identified: bool = False
     """Messages have ids by which they are known."""
     given: int = 0
-    """Number of messages at the beginning that were given, and not replied."""
+    """Number of messages at the beginning that were given, where it is known."""
+
+    def parted(self, ended: Any) -> tuple[SpanContent, SpanContent | None]:
+        """What was given, or done, and what was replied in the end: what an assistant says last, if nothing tells."""
+        others = (at for at, said in enumerate(self.messages, start=1) if first_of(said, ("role",)) != "assistant")
+        given = self.given or max(others, default=0)
+        if not given or self.call is not None:
+            return self, None
+        about = {**self.about, "timestamp": ended}
+        return self._replace(messages=self.messages[:given]), self._replace(messages=self.messages[given:], about=about)
 
 
 class TraceReader:
@@ -96,6 +105,8 @@ class TraceReader:
                        "metadata": {**about["metadata"], **row["metadata"]}}  # fmt: skip
         except StepRejectedError as error:
             yield error
+        except BROKEN as error:
+            yield broken("message", error)
 
     def _seen(self, told: SpanContent, row: Row) -> bool:
         """Whether the trace has shown what a row says, in whichever of its forms; from now on it has."""
@@ -153,13 +164,12 @@ def named_run(run: Mapping[str, Any], traces: TraceReader) -> NamedRowStream:
     named = None if trajectory is None else str(trajectory)
     children = [child for child in run.get("child_runs") or () if isinstance(child, Mapping) and "run_type" in child]
     told = _told(run)
-    given = told._replace(messages=told.messages[: told.given]) if children and told.given else told
+    given, replied = told.parted(run.get("end_time") or told.about["timestamp"]) if children else (told, None)
     yield from ((named, row) for row in traces.rows(given))
     for child in children:
         yield from named_run({**({"trace_id": trajectory} if trajectory else {}), **child}, traces)
-    if given is not told:  # what came of all that stands behind it
-        gave = told._replace(messages=told.messages[told.given :])
-        yield from ((named, row) for row in traces.rows(gave, named=False))
+    if replied is not None:  # it came of all that stands before it
+        yield from ((named, row) for row in traces.rows(replied, named=False))
 
 
 def _told(run: Mapping[str, Any]) -> SpanContent:

@@ -82,21 +82,21 @@ def _parts_of(text: str) -> list[str]:
     return [piece for piece in pieces if len(piece) >= _TELLING_CHARS] or pieces
 
 
-def texts_in(value: Any, place: str = "", *, depth: int = 0) -> Iterator[tuple[str, str]]:
+def texts_in(value: Any, place: str = "", *, depth: int = 0, least: int = _LEAST_CHARS) -> Iterator[tuple[str, str]]:
     """The texts of a value that say something, each with its place: no names, dates, kinds, signatures or bytes."""
     if depth > _DEEPEST:
         return
     if isinstance(value, str):
-        if len(value.strip()) >= _LEAST_CHARS and not _NO_WORDS.fullmatch(value.strip()) and (
+        if len(value.strip()) >= least and not _NO_WORDS.fullmatch(value.strip()) and (
                 payload_in(value, sure=False) is None):  # fmt: skip
             yield place, value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             if not (isinstance(inner, str) and " " not in inner.strip() and _NAMING.fullmatch(str(key))):
-                yield from texts_in(inner, f"{place}.{key}" if place else str(key), depth=depth + 1)
+                yield from texts_in(inner, f"{place}.{key}" if place else str(key), depth=depth + 1, least=least)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from texts_in(inner, f"{place}[{number}]", depth=depth + 1)
+            yield from texts_in(inner, f"{place}[{number}]", depth=depth + 1, least=least)
 
 
 def unread_in(record: Any, said: Said) -> dict[str, str]:

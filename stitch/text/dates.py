@@ -50,6 +50,12 @@ _BY_SIGNS = re.compile(
     r"(?:(?P<year>(?:19|20)\d\d) ?[年년] ?)?(?<!\d)(?P<month>\d{1,2}) ?[月월](?: ?(?P<day>\d{1,2}) ?[日일号號])?"
 )
 _FRACTION = re.compile(r"(?<=:\d\d)[.,](\d+)")
+_WRITTEN_CLOCK = re.compile(
+    r"\b(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?(?:\s?(?P<half>[ap])\.?m\b\.?)?"
+    r"(?:\s?(?P<zone>Z\b|UTC\b|GMT\b|[+-]\d\d:?\d\d\b))?",
+    re.IGNORECASE,
+)
+_DOTTED_DAY = re.compile(r"(?<![\d.])(?P<day>\d{1,2})\. ?(?P<month>\d{1,2})\. ?(?P<year>(?:20)?\d\d)(?!\d)")
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
 
 
@@ -60,6 +66,23 @@ def read_timestamp(text: str) -> datetime | None:
         return datetime.fromisoformat(text)
     except ValueError:
         return None
+
+
+def iso_of(text: str) -> str:
+    """A time in ISO 8601, if a day and a time of day are written out in any other form; else the text as it is."""
+    clock = None if read_timestamp(text) else _WRITTEN_CLOCK.search(text)
+    if clock is None:
+        return text
+    rest = " ".join(f"{text[: clock.start()]} {text[clock.end() :]}".split())
+    dotted = _DOTTED_DAY.search(rest)
+    day = day_of(f"20{dotted['year'][-2:]}-{dotted['month']}-{dotted['day']}" if dotted else rest)
+    if day is None:
+        return text
+    hour, zone = int(clock["hour"]), clock["zone"] or ""
+    hour = hour % 12 + 12 * (clock["half"] in "pP") if clock["half"] and hour <= 12 else hour
+    zone = f"{zone[:3]}:{zone[-2:]}" if zone[:1] in ("+", "-") else zone and "+00:00"
+    written = f"{date.fromordinal(day)}T{hour:02d}:{clock['minute']}:{clock['second'] or '00'}{zone}"
+    return written if read_timestamp(written) else text
 
 
 def seconds_of(happened: float | str | None) -> float | None:
