@@ -40,9 +40,9 @@ TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", 
                "msg", "mes", "rawText", "transcript", "sentences")  # fmt: skip
 _TEXT_NAMES = frozenset((*TEXT_FIELDS, *SHOWN))
 _ALIASES = {
-    "timestamp": ("created_at", "create_at", "createdAt", "create_time", "created", "start_time", "ts", "time",
-                  "datetime", "date", "createdDateTime", "created_date", "started_at", "startTime", "sent_at",
-                  "date_unixtime", "timestamp_ms", "date_sent", "send_date"),
+    "timestamp": ("date_unixtime", "timestamp_ms", "created_at", "create_at", "createdAt", "create_time", "created",
+                  "start_time", "ts", "time", "datetime", "date", "createdDateTime", "created_date", "started_at",
+                  "startTime", "sent_at", "date_sent", "send_date"),
     "parent": ("parent_id", "parentId", "parentUuid", "parent_uuid", "parent_message_id", "reply_to", "in_reply_to",
                "parentID", "reply_to_message_id", "replyToId", "thread_ts", "cause", "action_id"),
     "id": ("uuid", "message_id", "messageId", "step_id", "dia_id"),

@@ -8,9 +8,9 @@ here are those whose records hold records of the others.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
 
@@ -18,6 +18,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.conversation import about_trajectory, talk, with_about
 from stitch.sources.families import chats, coding_agents, frameworks, tasks
 from stitch.sources.fields import (
+    BROKEN,
     Row,
     decapitalized,
     is_message,
@@ -27,7 +28,7 @@ from stitch.sources.fields import (
     system_of,
     time_in,
 )
-from stitch.sources.model_calls import beside, dated, is_exchange, messages_of
+from stitch.sources.model_calls import beside, dated, is_exchange, messages_of, said_to_model
 from stitch.sources.parts import first_of, unwritten, without
 from stitch.sources.recognizing import (
     IDS,
@@ -42,10 +43,11 @@ from stitch.sources.recognizing import (
     read_as,
     read_safely,
     said_in,
+    traced,
 )
-from stitch.sources.spans import export, is_export, is_span, is_spans, named_spans
+from stitch.sources.spans import is_span, spans_in, told_by_span, trace_of_span
 from stitch.sources.streams import joined
-from stitch.sources.traces import SpanContent, named_run, run_of
+from stitch.sources.traces import SpanContent, is_run, runs_in, told_by_run, trace_of_run
 
 
 def unpacked(record: Any) -> Any:
@@ -89,23 +91,35 @@ def _held(
             for row in talk(record, entries, reading.messages, field=field, speaker=speaker):
                 yield "-".join(named) or None, row
             return
-        if isinstance(first, Mapping) and "action" in first and (asked := _task_of(record)):
+        if isinstance(first, Mapping) and "action" in first and (asked := tasks.task_of(record)):
             entries = [{"role": "user", "content": asked}, *entries]
         yield from _within(record, field, entries, reading)
 
     return Format(name, recognizes or has(**{field: list}), rows, whole)
 
 
-def _is_who_and_when(record: Any) -> bool:
-    return has(history=first("role"))(record) and (
-        not {"mistake_step", "mistake_agent", "mistake_reason", "question_ID"}.isdisjoint(record)
-        or ("question" in record and all(has("role", "name")(message) for message in record["history"]))
-    )
+def together(records: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """The records; where the first is of a trace, those of a trace as one list, in the order in which traces began."""
+    records = iter(records)
+    first = list(islice(records, 1))
+    known = format_of(first[0][1]) if first else None
+    if known is None or known.parts is None:
+        yield from chain(first, records)
+        return
+    traces: dict[str, tuple[int, list[Any]]] = {}
+    for number, record in chain(first, records):
+        try:
+            parts = known.parts(record) if known.recognizes(record) else None
+        except BROKEN:  # why is said when it is read
+            parts = None
+        for trace, part in parts or ():
+            traces.setdefault(trace, (number, []))[1].append(part)
+        if parts is None:
+            yield number, record
+    yield from sorted(traces.values(), key=lambda trace: min(str(first_of(part, _BEGAN)) for part in trace[1]))
 
 
-def _said_to_model(record: Any) -> list[Any]:
-    """The contents of a request to Gemini; those that name no role are the user's."""
-    return [{"role": "user", **c} if isinstance(c, Mapping) and "parts" in c else c for c in record["contents"]]
+_BEGAN = ("startTimeUnixNano", "start_time_unix_nano", "startTime", "start_time", "timestamp")
 
 
 def _exchange(record: Any, reading: FileReading, *, ids: tuple[str, ...] = IDS) -> Iterator[TrajectoryRow]:
@@ -113,6 +127,11 @@ def _exchange(record: Any, reading: FileReading, *, ids: tuple[str, ...] = IDS) 
     messages, about = dated(record, messages_of(record)), beside(record)
     if messages and isinstance(messages[-1], Mapping) and messages[-1].get("content") == about.get("answer"):
         about.pop("answer", None)  # it is what was replied
+    if record.get("object") == "response":  # it may go on with another, and repeat what was said there
+        thread = reading.traces.goes_on(str(named_by(record, ids)), record.get("previous_response_id"))
+        told = SpanContent(thread, {"metadata": {}, "timestamp": None}, "response", "response", messages)
+        yield from ((thread, row) for row in with_about(about, reading.traces.rows(told, named=False)))
+        return
     for row in talk(about, messages, reading.messages, field="messages"):
         yield named_by(record, ids), row
 
@@ -122,19 +141,10 @@ def _state(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     named = first_of(record.get("config"), ("configurable",), Mapping)
     thread = str(first_of(named, ("thread_id",)) or reading.name(None, record, whole=False))
     about = {**without(record, "values"), **without(record["values"], "messages")}
-    told = SpanContent(
-        thread, {"metadata": {}, "timestamp": None}, "state", "state", record["values"]["messages"], identified=True
-    )
+    said = record["values"]["messages"]
+    told = SpanContent(thread, {"metadata": {}, "timestamp": None}, "state", "state", said, identified=True)
     for row in with_about(about, reading.traces.rows(told)):
         yield thread, row
-
-
-def _task_of(record: Mapping[str, Any]) -> str | None:
-    """Task that the user gives, in a record whose entries are what an agent does."""
-    return next((record[name] for name in _TASKS if isinstance(record.get(name), str) and record[name].strip()), None)
-
-
-_TASKS = ("task", "question", "instruction", "goal", "intent", "query", "confirmed_task", "problem")
 
 
 def _list(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -198,16 +208,14 @@ def _holding(record: Any) -> Callable[[Any, FileReading], Iterator[TrajectoryRow
     """The reader of a record that holds others: by name, in lists under a field, in a list, or in objects."""
     if _is_by_name(record):
         return _by_name
-    if _part_of(record) is not None:
-        return _wrapped
+    if (field := _part_of(record)) is not None:
+        return partial(_wrapped, field)
     if isinstance(record, list) and _known(record, depth=1):
         return lambda record, reading: _within({}, "", record, reading)
     return _holder if _inside(record) else None
 
 
-def _wrapped(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    field = _part_of(record)
-    assert field is not None
+def _wrapped(field: str, record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     fields = _numbered_like(field, record)
     entries = [entry for name in fields for entry in _entries_of(record, name, several=len(fields) > 1)]
     yield from _within(without(record, *fields), field, entries, reading)
@@ -222,7 +230,7 @@ def _numbered_like(field: str, record: Mapping[str, Any]) -> list[str]:
 
 def _entries_of(record: Mapping[str, Any], field: str, *, several: bool) -> list[Any]:
     """The entries of a list; one of `several` is a session, and what has no time has the one that stands beside it."""
-    entries = oldest_first([_entry(value) for _, value in joined(enumerate(record[field]))])
+    entries = [_entry(value) for _, value in together(joined(enumerate(oldest_first(record[field]))))]
     beside: dict[str, Any] = {"session": field} if several else {}
     stamps = (record.get(f"{field}_{kind}") for kind in ("date_time", "datetime", "timestamp", "date", "time"))
     when = next((stamp for stamp in stamps if isinstance(stamp, str | int | float)), None)
@@ -254,7 +262,6 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
     system = system_of(record) if entries and is_message(entries[0]) and not is_system(entries[0]) else None
     about: dict[str, Any] | None = about_trajectory(record, field, system[0] if system else field)
     when = time_in(record) if len(entries) == 1 else None
-    entries = [entries] if is_spans(entries) else entries
     for entry in map(unpacked, [system[1], *entries] if system else entries):
         known = format_of(entry) or Format("event", has(), lambda entry, reading: _list([entry], reading))
         for trajectory, row in _named(known, entry, reading, named=named, alone=len(entries) == 1):
@@ -352,7 +359,7 @@ FORMATS: tuple[Format, ...] = (
     read_as("OpenHands run", coding_agents.is_run, coding_agents.run_events, "instance_id", "id", told=("history",)),
     read_as("SWE-agent .traj", coding_agents.is_swe_run, coding_agents.swe_run, "instance_id",
             told=("trajectory", "history")),
-    _held("Who&When log", "history", _is_who_and_when, ids=("question_ID",), speaker=True),
+    _held("Who&When log", "history", tasks.is_who_and_when, ids=("question_ID",), speaker=True),
     said_in("agent data protocol", has(content=first("class_")), tasks.protocol_events, "id", told=("content", "id")),
     _held("tau-bench", "traj", ids=("task_id", "trial"), parts=2),
     read_as("BFCL task", has(question=list), tasks.task_messages, "id", whole=True),
@@ -361,8 +368,7 @@ FORMATS: tuple[Format, ...] = (
     said_in("InterCode episode", has(turn_history=dict), tasks.episode, "task_id", told=("turn_history", "query")),
     said_in("browsing trajectory", has("intent", trajectory=list), tasks.browsing, "task_id",
             told=("trajectory", "intent")),
-    Format("run of another tracer", lambda record: run_of(record) is not None,
-           lambda record, reading: named_run(run_of(record) or {}, reading.traces)),
+    traced("run of a tracer", is_run, runs_in, told_by_run, trace_of_run),
     said_in("web actions", has("confirmed_task", actions=first("operation")), tasks.operations, "annotation_id",
             told=("actions", "confirmed_task")),
     Format("question and answer", has("conversation_id", query=str, answer=str),
@@ -373,12 +379,10 @@ FORMATS: tuple[Format, ...] = (
             told=("mapping", "id", "conversation_id")),
     said_in("chat history", lambda record: chats.history_of(record) is not None, chats.history_messages, "id",
             "conversation_id", told=("chat", "history", "messages", "id")),
-    _held("Gemini contents", "contents", messages=_said_to_model),
+    _held("Gemini contents", "contents", messages=said_to_model),
     _held("message history", "history", has(history=first("role"))),
     _held("Responses input", "input"),
-    Format("OpenTelemetry export", is_export, lambda record, reading: export(record, reading.traces)),
-    Format("OpenTelemetry span", is_span, lambda record, reading: named_spans([record], reading.traces)),
-    Format("LangSmith run", has("inputs", run_type=str), lambda record, reading: named_run(record, reading.traces)),
+    traced("span of OpenTelemetry", is_span, spans_in, told_by_span, trace_of_span),
     Format("message", is_message, tasks.read_step),
     Format("thought, action and observation", any_of(*(
         has("action", name) for name in ("observation", "thought", "action_input", "obs"))), tasks.read_step),

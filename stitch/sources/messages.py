@@ -285,18 +285,26 @@ def _content_of(row: Row) -> Any:
         inner = next((name for name, kind in _CONTENTS if isinstance(content.get(name), kind)), None)
         if inner is None and row["role"] in KNOWN_ROLES:
             return content
-        if inner is None:  # a person says no JSON, but the words in it, or does what its kind says
-            words = "\n".join(dict.fromkeys(text for _, text in texts_in(content, least=1)))
-            words = words or str(first_of(metadata, _EVENT_KINDS, str) or "event")
-            content, inner = {**content, "": words}, ""
         metadata.update({key: value for key, value in content.items() if key != inner})
         if "parent" not in row and (answered := taken(metadata, "parent")) is not None:
             row["parent"] = answered
-        content = content[inner]
-    flagged = str(first_of(metadata, _TEXT_KINDS)).lower() in ("html", "text/html")
-    if isinstance(content, str) and (flagged or (row["role"] not in KNOWN_ROLES and is_html(content))):
-        metadata["html"], content = content, words_of_html(content)
-    return joined_text(content)
+        content = _shown_by(content, metadata) if inner is None else content[inner]
+    return _without_tags(content, row) if isinstance(content, str) else joined_text(content)
+
+
+def _without_tags(text: str, row: Row) -> str:
+    """A text; the words of one in HTML, which its metadata keep."""
+    flagged = str(first_of(row["metadata"], _TEXT_KINDS)).lower() in ("html", "text/html")
+    if not flagged and (row["role"] in KNOWN_ROLES or not is_html(text)):
+        return text
+    row["metadata"]["html"] = text
+    return words_of_html(text)
+
+
+def _shown_by(content: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+    """Words for an object in place of what a person says, who says no JSON: those in it, or what it is."""
+    words = "\n".join(dict.fromkeys(text for _, text in texts_in(content, least=1)))
+    return words or str(first_of(metadata, _EVENT_KINDS, str) or "event")
 
 
 def _calls_and_content(row: Row, content: Any, said: str) -> tuple[list[Any], Any]:

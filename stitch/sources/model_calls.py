@@ -198,3 +198,8 @@ def beside(record: Mapping[str, Any]) -> dict[str, Any]:
         elif key not in _TOLD and not (key in _REPLIED and (isinstance(inner, str) or is_message(inner))):
             kept[key] = inner
     return kept
+
+
+def said_to_model(record: Any) -> list[Any]:
+    """The contents of a request to Gemini; those that name no role are the user's."""
+    return [{"role": "user", **c} if isinstance(c, Mapping) and "parts" in c else c for c in record["contents"]]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from stitch.errors import InputError
 
@@ -29,13 +31,18 @@ def expand_paths(paths: Iterable[str], *, empty: bool = False) -> list[str]:
         if path == "-" or Path(path).is_file():
             files.append(path)
         elif Path(path).is_dir():
-            found = sorted(file for file in _files_below(path) if file.endswith(SUFFIXES))
+            found = sorted((file for file in _files_below(path) if file.endswith(SUFFIXES)), key=_by_number)
             if not found and not empty:
                 raise InputError(f"folder {path!r} holds no file ending in {', '.join(SUFFIXES)}")
             files.extend(found)
         else:
             raise InputError(f"no such file: {path!r}", hint="check the path; `-` reads standard input")
     return files
+
+
+def _by_number(name: str) -> list[Any]:
+    """Key by which names are sorted as people number them: 2 before 10."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def left_out(paths: Iterable[str]) -> list[str]:

@@ -15,13 +15,13 @@ from stitch.core import Rejection, SourcedStep, Step
 from stitch.errors import StepRejectedError
 from stitch.sources import limits
 from stitch.sources.fields import oldest_first
+from stitch.sources.formats import format_of, together
 from stitch.sources.limits import Lines, Unreadable, too_long
 from stitch.sources.lines import NO_JSON, OPENING, numbered_lines, parse, why_unparsable
 from stitch.sources.mail import begins_mail, is_mail, letters_in
 from stitch.sources.paths import stem_of
 from stitch.sources.recognizing import FileReading
 from stitch.sources.records import GENERIC_FORM, steps_of
-from stitch.sources.spans import is_spans
 from stitch.sources.streams import is_piece, is_sent, joined, sent_in
 from stitch.sources.texts import conversation_in, delimiter_of, rows_of, speaker_of, speaks
 
@@ -189,8 +189,20 @@ def _records_of(lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes
     if is_piece(value):
         rest = ((number, raw if (said := parse(raw)) is NO_JSON else said) for number, raw in lines)
         yield from joined(chain([(first[0], value)], rest))
+    elif (known := format_of(value)) is not None and known.parts is not None:
+        lines = chain([first], lines)
+        while window := list(_window(lines)):
+            yield from together(window)
     else:
         yield from joined(_records(first, lines))
+
+
+def _window(lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]:
+    """The records of so many lines as a document may be long."""
+    size = 0
+    while size < limits.MAX_RECORD_BYTES and (line := next(lines, None)) is not None:
+        size += len(line[1])
+        yield line[0], line[1] if (value := parse(line[1])) is NO_JSON else value
 
 
 def _records(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
@@ -323,5 +335,7 @@ def _cut_off(data: bytes, *, last: int) -> Iterator[tuple[int, Any]]:
 
 
 def _items(value: Any) -> Sequence[Any]:
-    """The records of a document: those of a list, the oldest first, or the document itself, as a list of spans is."""
-    return [value] if not isinstance(value, list) or is_spans(value) else oldest_first(value)
+    """The records of a document: those of a list, the oldest first, or the document itself."""
+    if not isinstance(value, list):
+        return [value]
+    return [record for _, record in together(enumerate(oldest_first(value)))]

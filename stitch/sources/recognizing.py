@@ -14,7 +14,7 @@ from stitch.sources.conversation import RowStream, about_trajectory, conversatio
 from stitch.sources.fields import BROKEN, Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import first_of
-from stitch.sources.traces import TraceReader, broken
+from stitch.sources.traces import SpanContent, TraceReader, broken, in_order
 
 TrajectoryRow = tuple["str | None", "Row | StepRejectedError"]
 Recognizer = Callable[[Any], bool]
@@ -65,9 +65,9 @@ class FileReading:
         self.traces.conversations = dict(saved.get("conversations", {}))
 
     def name(self, trajectory: str | None, record: Any, *, whole: bool) -> str:
-        """The name of the trajectory of a record; of two `whole` records of one name, the second is numbered."""
+        """The name of the trajectory of a record; the second of two `whole` ones that do not go on is numbered."""
         name = self._default if trajectory is None else trajectory
-        if not whole:
+        if not whole or self.traces.conversations.get(name) == name:
             return name
         if trajectory is None and self._nameless:
             name = f"{name}-{blake2b(orjson.dumps(record), digest_size=4).hexdigest()}"
@@ -83,6 +83,8 @@ class Format(NamedTuple):
     rows: Callable[[Any, FileReading], Iterator[TrajectoryRow]]
     whole: bool = False
     """A record is a whole trajectory, not a part of one that other records go on with."""
+    parts: Callable[[Any], list[tuple[str, Any]]] | None = None
+    """What a record holds of each trace, where the records of a trace are read together."""
 
 
 def read_safely(known: Format, record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -164,3 +166,20 @@ def said_in(
     """As `read_as`, for records whose `messages` are read as those of any program."""
     return read_as(name, recognizes, lambda record, reader: conversation(messages(record), reader), *ids, told=told,
                    whole=whole)  # fmt: skip
+
+
+def traced(
+    name: str,
+    recognizes: Recognizer,
+    held: Callable[[Any], list[Any]],
+    read: Callable[[Any], SpanContent],
+    trace_of: Callable[[Any], Any],
+) -> Format:
+    """The format of records that hold spans or runs, and of lists of them."""
+
+    def recognized(record: Any) -> bool:
+        several = record if isinstance(record, list) else [record]
+        return bool(several) and all(map(recognizes, several))
+
+    return Format(name, recognized, lambda record, reading: in_order(held(record), read, reading.traces),
+                  parts=lambda record: [(str(trace_of(part)), part) for part in held(record)])  # fmt: skip

@@ -7,15 +7,14 @@ messages as events of a span (1.28 to 1.36), and the numbered attributes of Open
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
 
-from stitch.sources.fields import BROKEN, is_message, seconds_of
+from stitch.sources.fields import is_message, seconds_of
 from stitch.sources.parts import first_of, object_in, text_of, without
-from stitch.sources.traces import NESTED, NamedRowStream, SpanContent, TraceReader, broken, messages_in, words_of
+from stitch.sources.traces import NESTED, SpanContent, messages_in, words_of
 from stitch.text.dates import read_timestamp
 
 _DEEPEST = 12
@@ -47,72 +46,47 @@ _SPAN_FIELDS = (*_SPANS, *_PARENTS, "name", "operationName", "status", "attribut
 """What of a span stands elsewhere in its steps."""
 
 
-def is_export(record: Any) -> bool:
-    """Whether it is an OTLP export, or a list of spans."""
-    return first_of(record, ("resourceSpans", "resourceLogs"), list) is not None or is_spans(record)
-
-
-def is_spans(record: Any) -> bool:
-    """Whether it is a list of spans, which are read together."""
-    return isinstance(record, list) and bool(record) and all(map(is_span, record))
-
-
 def is_span(record: Any) -> bool:
-    """Whether a record is a span, in the JSON of OTLP or as the console exporter prints it."""
-    if not isinstance(record, Mapping) or "op_name" in record:
-        return False
+    """Whether a record is a span, in the JSON of OTLP or as the console exporter prints it, or an export of several."""
+    if not isinstance(record, Mapping) or "op_name" in record or is_export(record):
+        return is_export(record)
     attributes = record.get("attributes", record.get("tags") if "operationName" in record else None)
-    return isinstance(attributes, Mapping | list) and _trace_id(record) is not None
+    return isinstance(attributes, Mapping | list) and trace_of_span(record) is not None
 
 
-def export(record: Any, traces: TraceReader) -> NamedRowStream:
-    """The steps of an OTLP export, or of a list of spans."""
-    spans = record if isinstance(record, list) else [
-        {"resource": resource.get("resource"), "scope": scope.get("scope") or scope.get("instrumentationLibrary"),
-         **said}
+def is_export(record: Any) -> bool:
+    """Whether it is an OTLP export."""
+    return first_of(record, ("resourceSpans", "resourceLogs"), list) is not None
+
+
+def spans_in(record: Any) -> list[Any]:
+    """The spans of an OTLP export, or of a list of such, or a span itself."""
+    if isinstance(record, list):
+        return [span for one in record for span in spans_in(one)]
+    return [record] if not is_export(record) else [
+        {"traceId": "trace", "attributes": [], "resource": resource.get("resource"),
+         "scope": scope.get("scope") or scope.get("instrumentationLibrary"), **said}
         for resource in (*record.get("resourceSpans", ()), *record.get("resourceLogs", ()))
         for name in ("scopeSpans", "instrumentationLibrarySpans", "scopeLogs")
         for scope in resource.get(name, ())
         for said in (*scope.get("spans", ()), *map(_span_of, scope.get("logRecords", ())))
     ]  # fmt: skip
-    yield from named_spans(spans, traces)
 
 
-def named_spans(spans: Sequence[Mapping[str, Any]], traces: TraceReader) -> NamedRowStream:
-    """The steps of spans with their trajectory, in the order in which they began.
-
-    What one replies that holds others came of these: it stands where the span ended.
-    """
-    holders = {parent for span in spans if (parent := _identity(span, *_PARENTS)) is not None}
-    parts: list[tuple[float, SpanContent, bool]] = []
-    for span in sorted(spans, key=lambda span: _seconds(span) or 0.0):
-        try:
-            told, trace = _told(span), _trace_id(span)
-            if told.trace != trace:
-                traces.conversations.setdefault(str(trace), told.trace)
-            ended = _seconds(span, "end") or _seconds(span)
-            given, replied = told.parted(ended) if _identity(span, *_SPANS) in holders else (told, None)
-            parts.append((_seconds(span) or 0.0, given, True))
-            parts += [] if replied is None else [(ended or 0.0, replied, False)]
-        except BROKEN as error:  # the spans after it are read all the same
-            yield None, broken("span", error)
-    for _, told, named in sorted(parts, key=itemgetter(0)):
-        trajectory = traces.conversations.get(told.trace, told.trace)
-        for row in traces.rows(told._replace(trace=trajectory), named=named):
-            yield trajectory, row
-
-
-def _told(span: Mapping[str, Any]) -> SpanContent:
+def told_by_span(span: Mapping[str, Any]) -> SpanContent:
     """The messages of a call of a model, or the call of a tool with its result."""
     attributes = _attributes_of(span)
-    named = str(attributes.get("gen_ai.conversation.id") or attributes.get("session.id") or _trace_id(span) or "trace")
+    trace = str(trace_of_span(span) or "trace")
     tool = _tool_of(span, attributes)
     messages = _messages_in(attributes, [event for event in span.get("events") or () if isinstance(event, Mapping)])
     told = {*_TOLD, *filter(_NUMBERED.fullmatch, attributes)}
     if tool is None and not messages:
         messages = _values_in(attributes, told)
     about = {"timestamp": _seconds(span), "metadata": _beside(span, attributes, told)}
-    said = SpanContent(named, about, "span", _name_of(span), messages)
+    said = SpanContent(
+        trace, about, "span", _name_of(span), messages, id=_identity(span, *_SPANS), parent=_identity(span, *_PARENTS),
+        ended=_seconds(span, "end"), conversation=first_of(attributes, ("gen_ai.conversation.id", "session.id"))
+    )  # fmt: skip
     if tool is None or not all(message.get("role") == "tool" for message in messages):
         return said
     return said._replace(**_called(str(tool), span, attributes, messages))
@@ -276,7 +250,8 @@ def _span_of(record: Mapping[str, Any]) -> dict[str, Any]:
             "events": [{"name": name, "attributes": {**told, **said}}]}  # fmt: skip
 
 
-def _trace_id(span: Mapping[str, Any]) -> Any:
+def trace_of_span(span: Mapping[str, Any]) -> Any:
+    """The trace that a span is of."""
     return _identity(span, "traceId", "trace_id", "traceID")
 
 

@@ -186,7 +186,7 @@ def with_files(row: Row, rows: Iterable[Row]) -> Iterator[Row]:
 def _told_without_words(metadata: Mapping[str, Any]) -> Row:
     """Content for a message without words: its failure, what it shows, or the texts of its other fields."""
     fault = first_of(metadata, _FAULTS, str | Mapping)
-    said = first_of(fault, ("message",), str) if isinstance(fault, Mapping) else fault
+    said = first_of(fault, ("message", "content"), str) if isinstance(fault, Mapping) else fault
     if isinstance(said, str) and said.strip():
         return {"content": said, "metadata": {"outcome": "failure", **metadata}}
     return {"content": _shown_in(metadata) or "\n".join(text for _, text in texts_in(metadata))}
@@ -220,7 +220,8 @@ def _shown_in(metadata: Mapping[str, Any]) -> str:
                 said = [short or words_of([{"type": name.removesuffix("s"), **one}])]
             lines += said
     name = next((name for name in _MEDIA if isinstance(metadata.get(name), str)), "")
-    media = [f"[{name if name in _MEDIA[2:] else metadata[name]}]"] if name else []
+    kind, place = name if name in _MEDIA[2:] else metadata.get(name), first_of(metadata, _MEDIA[2:], str)
+    media = [f"[{kind} {place}]" if place else f"[{kind}]"] if name else []
     return "\n".join(lines or media)
 
 

@@ -30,7 +30,7 @@ _SPEAKER = re.compile(rf"{_STAMP}(?:{_BOLD}|{_NICK}|{_NAMED}|{_PHONE}|{_PROMPT}|
 """How a line of plain text begins that says who speaks: `Ann:`, `[10:04] Ann:`, `1/2/26, 10:04 - Ann:`, `<ann>`."""
 
 _AT = r"(?P<clock>[\d-]{0,10}[ T]?\d{1,2}:\d\d(?::\d\d)?)"
-_NOTICE = re.compile(rf"(?:\[(?P<square>[^\]\n]{{4,40}})\]|{_BARE}|{_AT})\s+(?P<said>.+)")
+_NOTICE = re.compile(rf"(?:\[(?P<square>[^\]\n]{{4,40}})\]\s+|{_BARE}|{_AT}\s+)(?P<said>.+)")
 _NO_SPEAKERS = frozenset(
     {"note", "notes", "warning", "error", "errors", "todo", "example", "examples", "summary", "ps", "output", "input",
      "result", "results", "step", "steps", "title", "subject", "date", "time", "usage", "code", "file", "files", "tip",
@@ -152,7 +152,7 @@ class _Speakers:
             self._titled = begun["role"][:1].isupper()
         if begun is not None and self._is_said(begun):
             begun = None
-        if begun is None and self._last is not None and "timestamp" in self._last:
+        if begun is None and (self._last is None or "timestamp" in self._last):
             begun = _notice_of(line)
         self._last = begun or self._last
         return begun

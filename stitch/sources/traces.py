@@ -7,8 +7,9 @@ or run in which nobody says anything is a step that is named as it is, so that n
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -17,8 +18,9 @@ from stitch.errors import StepRejectedError
 from stitch.sources.conversation import RowStream
 from stitch.sources.fields import BROKEN, Row, is_message
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import first_of, object_in, text_of, without
+from stitch.sources.parts import first_of, listed, object_in, text_of, unwritten, without
 from stitch.sources.unread import texts_in
+from stitch.text.dates import seconds_of
 
 NESTED = ("messages", "generations", "message", "choices", "output")
 """Where the messages of what a run is given, or gives, stand."""
@@ -43,14 +45,20 @@ class SpanContent(NamedTuple):
     """Messages have ids by which they are known."""
     given: int = 0
     """Number of messages at the beginning that were given, where it is known."""
+    id: Any = None
+    parent: Any = None
+    """The span or run that it is inside of."""
+    ended: Any = None
+    conversation: Any = None
+    """Name of its trajectory, if that is not its trace; empty where nothing names it."""
 
-    def parted(self, ended: Any) -> tuple[SpanContent, SpanContent | None]:
+    def parted(self) -> tuple[SpanContent, SpanContent | None]:
         """What was given, or done, and what was replied in the end: what an assistant says last, if nothing tells."""
         others = (at for at, said in enumerate(self.messages, start=1) if first_of(said, ("role",)) != "assistant")
         given = self.given or max(others, default=0)
         if not given or self.call is not None:
             return self, None
-        about = {**self.about, "timestamp": ended}
+        about = {**self.about, "timestamp": self.about["timestamp"] if self.ended is None else self.ended}
         return self._replace(messages=self.messages[:given]), self._replace(messages=self.messages[given:], about=about)
 
 
@@ -63,6 +71,14 @@ class TraceReader:
         """Digests of the messages that each trace has shown."""
         self.conversations: dict[str, str] = {}
         """The conversation that each trace is of, where one of its spans has said so."""
+
+    def goes_on(self, name: str, previous: Any) -> str:
+        """The conversation of a record that may go on with a previous one."""
+        if previous is None:
+            return name
+        thread = self.conversations.get(str(previous), str(previous))
+        self.conversations |= {name: thread, thread: thread}
+        return thread
 
     def rows(self, told: SpanContent, *, named: bool = True) -> RowStream:
         """The steps of a span or a run; one that tells nothing new is `named`, or passed over."""
@@ -124,6 +140,41 @@ class TraceReader:
         return known
 
 
+def in_order(records: Iterable[Any], read: Callable[[Any], SpanContent], traces: TraceReader) -> NamedRowStream:
+    """The steps of spans or runs with their trajectory, in the order in which these began.
+
+    What one replies that holds others came of these: it stands where it ended.
+    """
+    told: list[SpanContent] = []
+    for record in records:
+        try:
+            told.append(read(record))
+        except BROKEN as error:  # those after it are read all the same
+            yield None, broken("span", error)
+            continue
+        if told[-1].conversation:
+            traces.conversations.setdefault(told[-1].trace, str(told[-1].conversation))
+    holders, at = {one.parent for one in told if one.parent is not None}, (0.0, "")
+    parts: list[tuple[tuple[float, str], SpanContent, bool]] = []
+    for one in told:
+        given, replied = one.parted() if one.id in holders else (one, None)
+        at = _place(one.about["timestamp"]) or at  # without a time it stands where it is told
+        parts.append((at, given, True))
+        if replied is not None:
+            parts.append((_place(one.ended) or _LAST, replied, False))
+    for _, one, named in sorted(parts, key=itemgetter(0)):
+        trajectory = traces.conversations.get(one.trace, one.trace)
+        for row in traces.rows(one._replace(trace=trajectory), named=named):
+            yield None if one.conversation == "" else trajectory, row
+
+
+_LAST = float("inf"), ""
+
+
+def _place(at: Any) -> tuple[float, str] | None:
+    return None if at is None else (seconds_of(at) or 0.0, str(at))
+
+
 def _asked_for(name: str, arguments: Any) -> str:
     """Digest of the call of a tool that a model asked for."""
     return _digest(["asked", name, arguments])
@@ -152,34 +203,53 @@ def messages_in(value: Any) -> list[Any]:
         return []
     if is_message(value) and not isinstance(value.get("message"), Mapping):
         return [value]
+    if value.get("type") == "Generation" and isinstance(value.get("text"), str):  # of a model that is no chat
+        return [{"role": "assistant", "content": value["text"]}]
     return messages_in([value[name] for name in NESTED if value.get(name) is not None])
 
 
 _LITERAL_CHARS = 20_000
 
 
-def named_run(run: Mapping[str, Any], traces: TraceReader) -> NamedRowStream:
-    """The steps of a run with their trajectory; the runs inside it follow."""
-    trajectory = run.get("trace_id") or run.get("session_id")
-    named = None if trajectory is None else str(trajectory)
-    children = [child for child in run.get("child_runs") or () if isinstance(child, Mapping) and "run_type" in child]
-    told = _told(run)
-    given, replied = told.parted(run.get("end_time") or told.about["timestamp"]) if children else (told, None)
-    yield from ((named, row) for row in traces.rows(given))
-    for child in children:
-        yield from named_run({**({"trace_id": trajectory} if trajectory else {}), **child}, traces)
-    if replied is not None:  # it came of all that stands before it
-        yield from ((named, row) for row in traces.rows(replied, named=False))
+def is_run(record: Any) -> bool:
+    """Whether it is a run or a trace of any of the tracers in use."""
+    return run_of(record) is not None
 
 
-def _told(run: Mapping[str, Any]) -> SpanContent:
+def runs_in(record: Any) -> list[dict[str, Any]]:
+    """The runs of a record, or of a list of such, with those inside of them."""
+    found: list[dict[str, Any]] = []
+    waiting = record[::-1] if isinstance(record, list) else [record]
+    while waiting:
+        if (run := run_of(waiting.pop())) is not None:
+            found.append(run)
+            around = {"inputs": None, "parent_run_id": run.get("id")}
+            around |= {"trace_id": trace} if (trace := trace_of_run(run)) else {}
+            children = listed(run.pop("child_runs", None))
+            waiting.extend({**around, **child} for child in reversed(children) if isinstance(child, Mapping))
+    return found
+
+
+def trace_of_run(run: Mapping[str, Any]) -> Any:
+    """The trace that a run is of."""
+    return run.get("trace_id") or run.get("session_id")
+
+
+def told_by_run(run: Mapping[str, Any]) -> SpanContent:
     """The messages of a call of a model, or the call of a tool with its result."""
-    rest = {key: value for key, value in without(run, "inputs", "outputs", "child_runs").items() if value is not None}
+    rest = {key: value for key, value in without(run, "inputs", "outputs").items() if value is not None}
+    about, trace = {"timestamp": run.get("start_time"), "metadata": rest}, trace_of_run(run)
+    told = SpanContent(str(trace or run.get("id")), about, "run", str(run.get("name") or run["run_type"]), [],
+                       id=run.get("id"), parent=run.get("parent_run_id"), ended=run.get("end_time"),
+                       conversation=None if trace else "")  # fmt: skip
     inputs, outputs = run.get("inputs") or {}, run.get("outputs") or {}
-    name, about = run.get("name"), {"timestamp": run.get("start_time"), "metadata": rest}
-    told = SpanContent(str(run.get("trace_id") or run.get("id")), about, "run", str(name or run["run_type"]), [])
     if run["run_type"] in ("tool", "retriever"):
         return told._replace(**_called(run, inputs, outputs))
+    return _with_messages(told, rest, inputs, outputs)
+
+
+def _with_messages(told: SpanContent, rest: dict[str, Any], inputs: Any, outputs: Any) -> SpanContent:
+    """Both sides of the call of a model, or of a chain; what stands beside the messages goes to the `rest`."""
     for field, role, side in (("inputs", "user", inputs), ("outputs", "assistant", outputs)):
         said = messages_in(side)
         if said and isinstance(side, Mapping) and (more := without(side, *NESTED)):
@@ -198,52 +268,63 @@ def _called(run: Mapping[str, Any], inputs: Any, outputs: Any) -> dict[str, Any]
     answer = outputs.get("output", outputs) if isinstance(outputs, Mapping) else outputs
     if isinstance(answer, Mapping) and {"tool_call_id", "content"} <= answer.keys():  # a message of a tool
         beside, answer = without(answer, "content", "type", "name"), answer["content"]
-    return {"call": call, "answer": text_of(answer or run.get("error") or run.get("statusMessage")), "beside": beside}
+    return {"call": call, "answer": text_of(answer or run.get("error") or first_of(run, _STATUS)), "beside": beside}
 
 
 _KINDS = {
     **dict.fromkeys(("generation", "response", "llm", "chat_model"), "llm"), "retriever": "retriever",
     **dict.fromkeys(("function", "tool", "mcp_tool"), "tool"),
-    **dict.fromkeys(("embedding", "span", "event", "agent", "chain"), "chain"),
+    **dict.fromkeys(("embedding", "span", "event", "agent", "chain", "general", "guardrail", "evaluator"), "chain"),
 }  # fmt: skip
-_OBSERVED = ("observations", "input", "output", "timestamp", "startTime", "type")
+_TRACES, _BEGUN, _ENDED = ("traceId", "trace_id"), ("startTime", "start_time"), ("endTime", "end_time")
+_HOLDERS = ("parentObservationId", "parent_observation_id", "parent_span_id")
+_STATUS = ("statusMessage", "status_message")
+_OBSERVED = (*_TRACES, *_BEGUN, "observations", "input", "output", "timestamp", "type")
 
 
 def run_of(record: Any) -> dict[str, Any] | None:
-    """A record of Langfuse, OpenAI's Agents SDK or Weave as a LangSmith run; None if it is none."""
-    if not isinstance(record, Mapping) or "run_type" in record:
+    """A run of LangSmith, or a record of Langfuse, Opik, OpenAI's Agents SDK or Weave as one; None if it is neither."""
+    if not isinstance(record, Mapping):
         return None
-    observations, trace = record.get("observations"), record.get("traceId")
+    if "run_type" in record:
+        return dict(record) if isinstance(record["run_type"], str) and "inputs" in record else None
+    return next((run for read in (_trace_run, _agents_span, _observed, _weave_call) if (run := read(record))), None)
+
+
+def _trace_run(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A trace of Langfuse, with its observations as the runs inside it, or of the Agents SDK."""
+    observations, trace = record.get("observations"), record.get("id") or record.get("traceId")
     if isinstance(observations, list) and all(isinstance(entry, Mapping) for entry in observations):
-        return _langfuse_trace(record, observations)
-    if record.get("trace_id") is not None and isinstance(record.get("span_data"), Mapping):
-        return _agents_span(record, record["span_data"])
-    if record.get("object") == "trace" and record.get("id") is not None:  # of the Agents SDK
-        return {**record, "run_type": "chain", "trace_id": record["id"], "name": record.get("workflow_name")}
-    if trace is not None and "startTime" in record and str(record.get("type")).lower() in _KINDS:
-        return {"trace_id": trace, **_observation(record, parent=trace)}
-    return _weave_call(record) if isinstance(record.get("op_name"), str) and "inputs" in record else None
+        return {**without(record, *_OBSERVED), "run_type": "chain", "trace_id": trace, "id": trace,
+                "start_time": record.get("timestamp"), "inputs": record.get("input"), "outputs": record.get("output"),
+                "child_runs": [_observation(entry, parent=trace) for entry in observations]}  # fmt: skip
+    if record.get("object") != "trace" or trace is None:
+        return None
+    return {**record, "inputs": None, "run_type": "chain", "trace_id": trace, "name": record.get("workflow_name")}
 
 
-def _langfuse_trace(record: Mapping[str, Any], observations: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """A trace of Langfuse: its observations are the runs inside it, in the order in which they began."""
-    trace = record.get("id") or record.get("traceId")
-    begun = sorted(observations, key=lambda entry: str(entry.get("startTime") or ""))
-    return {**without(record, *_OBSERVED), "run_type": "chain", "trace_id": trace,
-            "start_time": record.get("timestamp"), "inputs": record.get("input"), "outputs": record.get("output"),
-            "child_runs": [_observation(entry, parent=trace) for entry in begun]}  # fmt: skip
+def _observed(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """An observation of Langfuse, or a span of a tracer of its kind, that stands alone."""
+    trace = first_of(record, _TRACES)
+    if trace is None or first_of(record, _BEGUN) is None or str(record.get("type")).lower() not in _KINDS:
+        return None
+    return {**_observation(record, parent=trace), "trace_id": trace}
 
 
 def _observation(entry: Mapping[str, Any], *, parent: Any) -> dict[str, Any]:
-    """An observation of Langfuse as a run."""
-    kind = _KINDS.get(str(entry.get("type")).lower(), "chain")
-    called = kind == "chain" and isinstance(entry.get("input"), Mapping) and entry.get("output") is not None
-    return {**without(entry, *_OBSERVED), "run_type": "tool" if called else kind, "start_time": entry.get("startTime"),
-            "observation_type": entry.get("type"), "parent_run_id": entry.get("parentObservationId") or parent,
-            "inputs": entry.get("input"), "outputs": entry.get("output")}  # fmt: skip
+    """An observation of Langfuse, or a span of a tracer of its kind, as a run."""
+    kind, given, gave = str(entry.get("type")).lower(), unwritten(entry.get("input")), unwritten(entry.get("output"))
+    called = kind == "span" and isinstance(given, Mapping) and gave is not None
+    return {**without(entry, *_OBSERVED), "run_type": "tool" if called else _KINDS.get(kind, "chain"),
+            "start_time": first_of(entry, _BEGUN), "end_time": first_of(entry, _ENDED),
+            "observation_type": entry.get("type"), "parent_run_id": first_of(entry, _HOLDERS) or parent,
+            "inputs": given, "outputs": gave}  # fmt: skip
 
 
-def _agents_span(record: Mapping[str, Any], span: Mapping[str, Any]) -> dict[str, Any]:
+def _agents_span(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    span = object_in(record, "span_data")
+    if not span or record.get("trace_id") is None:
+        return None
     kind, given = span.get("type"), span.get("input")
     return {**_begun(record, "span_data"), **without(span, "type", "input", "output", "response"),
             "run_type": _KINDS.get(str(kind), "chain"), "span_type": kind, "name": span.get("name") or kind,
@@ -251,7 +332,9 @@ def _agents_span(record: Mapping[str, Any], span: Mapping[str, Any]) -> dict[str
             "outputs": span.get("output") or span.get("response")}  # fmt: skip
 
 
-def _weave_call(record: Mapping[str, Any]) -> dict[str, Any]:
+def _weave_call(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    if not isinstance(record.get("op_name"), str) or "inputs" not in record:
+        return None
     return {**_begun(record, "output"), "outputs": record.get("output"),
             "run_type": "llm" if "messages" in object_in(record, "inputs") else "tool",
             "name": record["op_name"].rsplit("/", 1)[-1].split(":")[0]}  # fmt: skip
@@ -259,8 +342,8 @@ def _weave_call(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _begun(record: Mapping[str, Any], taken: str) -> dict[str, Any]:
     """The fields of a run, of which one is `taken`, with when and inside which other it began."""
-    return {**without(record, taken, "parent_id", "started_at"), "start_time": record.get("started_at"),
-            "parent_run_id": record.get("parent_id")}  # fmt: skip
+    return {**without(record, taken, "parent_id", "started_at", "ended_at"), "start_time": record.get("started_at"),
+            "end_time": record.get("ended_at"), "parent_run_id": record.get("parent_id")}  # fmt: skip
 
 
 def arguments_in(inputs: Any) -> Any:

@@ -41,7 +41,7 @@ def test_text_that_is_no_conversation_is_rejected_whole_and_what_follows_is_read
 def test_a_folder_stands_for_the_files_below_it(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "notes.md").write_text("no")
-    wanted = [str(write(tmp_path / "a.jsonl", STEP)), str(write(tmp_path / "sub" / "b.json.gz", STEP))]
+    wanted = [str(write(tmp_path / name, STEP)) for name in ("a.jsonl", "sub/2.json", "sub/10.json", "sub/b.json.gz")]
     assert expand_paths([str(tmp_path), "-"]) == [*wanted, "-"]
     assert left_out([str(tmp_path), "-"]) == [str(tmp_path / "notes.md")]
 

@@ -151,7 +151,7 @@ def graph_entry(record: Mapping[str, Any]) -> Messages:
 def crew_task(record: Mapping[str, Any]) -> Messages:
     """A line of the log of a crew: what an agent is to do, or what it has done."""
     said = "output" if record.get("output") else "task"
-    yield Done({"role": str(record["agent"]).strip() if said == "output" else "task",
+    yield Done({"role": str(record["agent"]).strip() if said == "output" else "user",
                 "content": text_of(record.get(said)), "timestamp": record.get("timestamp"),
                 "metadata": without(record, said, "timestamp")})  # fmt: skip
 

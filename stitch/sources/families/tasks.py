@@ -11,7 +11,7 @@ from stitch.sources.conversation import Done, RowStream, talk
 from stitch.sources.fields import Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of, without
-from stitch.sources.recognizing import FileReading, TrajectoryRow, has
+from stitch.sources.recognizing import FileReading, TrajectoryRow, first, has
 from stitch.sources.tool_calls import called_in
 
 Messages = Iterator[Any]
@@ -53,7 +53,8 @@ def read_step(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
 
 
 _CONVERSATIONS = ("trajectory", "conversation_id", "conversationId", "thread_id", "threadId", "dialogue_id",
-                  "dialog_id", "chat_id", "chatId", "message_tree_id", "trajectory_id", "traj_id")  # fmt: skip
+                  "dialog_id", "chat_id", "chatId", "message_tree_id", "trajectory_id", "traj_id",
+                  "trace_id")  # fmt: skip
 """The fields of a lone step that say which trajectory it is of."""
 
 
@@ -187,3 +188,19 @@ def protocol_events(record: Mapping[str, Any]) -> Messages:
         else:
             content = rest.pop("content", None) or rest.pop("axtree", None) or rest.pop("html", None)
             yield _said("user", content, rest) if rest.get("source") == "user" else _gave(last_tool, content, rest)
+
+
+def is_who_and_when(record: Any) -> bool:
+    """Whether it is a log of Who&When."""
+    return has(history=first("role"))(record) and (
+        not {"mistake_step", "mistake_agent", "mistake_reason", "question_ID"}.isdisjoint(record)
+        or ("question" in record and all(has("role", "name")(message) for message in record["history"]))
+    )
+
+
+def task_of(record: Mapping[str, Any]) -> str | None:
+    """Task that the user gives, in a record whose entries are what an agent does."""
+    return next((record[name] for name in _TASKS if isinstance(record.get(name), str) and record[name].strip()), None)
+
+
+_TASKS = ("task", "question", "instruction", "goal", "intent", "query", "confirmed_task", "problem")
