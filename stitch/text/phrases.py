@@ -25,18 +25,19 @@ class NounPhrase(NamedTuple):
 def noun_phrases(text: str) -> list[NounPhrase]:
     """Runs of words that name things, in order.
 
-    A run ends at punctuation, function words and verbs (a verb after a determiner counts as a noun: "the search"). The
-    head is the last word. Runs of adjectives or numbers alone are left out.
+    A run ends at punctuation, function words and verbs, but for a verb after a determiner, "the search", and one in
+    -ing, -er or -ion after a word of the run, "flight booking". The head is the last word. Runs of adjectives or
+    numbers alone are left out.
     """
     phrases: list[NounPhrase] = []
     run: list[str] = []
     start = 0
-    after_determiner = determined = False
+    after_determiner = False
     for token in _TOKEN.finditer(text[:MAX_READ_CHARS].replace("’", "'")):
         word = token.group().lower()
         named = word[0].isalnum() and word not in FUNCTION_WORDS and (bool(run) or not word.endswith("ly"))
         if named and is_verb(word):
-            named = after_determiner or (bool(run) and _ends_run(word, determined=determined))
+            named = after_determiner or (bool(run) and word.endswith(("ing", "er", "ion")))
         if not named:
             _close(phrases, run, start)
             run = []
@@ -44,16 +45,10 @@ def noun_phrases(text: str) -> list[NounPhrase]:
             continue
         if not run:
             start = token.start()
-            determined = after_determiner
         run.append(word)
         after_determiner = False
     _close(phrases, run, start)
     return phrases
-
-
-def _ends_run(verb: str, *, determined: bool) -> bool:
-    """Whether a verb after a word of a run is part of it: "flight booking", "the bus stop" where it is `determined`."""
-    return verb.endswith(("ing", "er", "ion")) or (determined and is_verb(verb, base=True))
 
 
 def _close(phrases: list[NounPhrase], run: list[str], start: int) -> None:

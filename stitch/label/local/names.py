@@ -1,4 +1,4 @@
-"""Names of scopes: noun phrases that recur in a scope and tell it from the others.
+"""Names of scopes: two noun phrases that recur in a scope and tell it from the others, "heating bill and price rise".
 
 Candidates are noun phrases, two of them joined by a preposition, names as they are written, and files. A candidate
 scores by its words: how often the scope says them, and how seldom the other scopes do (c-TF-IDF, where a scope is a
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count, pairwise
-from math import log, log1p
+from math import log
 from typing import TYPE_CHECKING, Any
 
 from stitch.core.intent import clean_label
@@ -23,12 +23,13 @@ from stitch.text.kinds import kinds_of
 from stitch.text.languages import carrying, is_foreign, phrases_in, stem_in
 from stitch.text.numbers import NUMBER_WORDS
 from stitch.text.phrases import ADJECTIVES, noun_phrases
-from stitch.text.words import FUNCTION_WORDS, is_verb, stem, word_set, words
+from stitch.text.words import FUNCTION_WORDS, is_verb, singular, word_set
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NO_NAME = "conversation"
+_BETWEEN = " and "
 _MOST_WORDS, _MOST_CHARS = 6, 60
 _MOST_CANDIDATES = 160
 """Candidates that a scope keeps; beyond twice as many the rarer half goes."""
@@ -36,33 +37,37 @@ _A_STEP = 24
 _LOOKS_AT = (2, 3, 5, 8, 13, 21, 34, 55)
 """With so many steps a scope's name is looked at again."""
 _CLEARLY_BETTER = 1.25
-_LENGTH, _RECURS, _MEANS, _COMPARED = 0.8, 0.5, 1.0, 12
+_LENGTH, _COMPARED = 0.8, 12
 _OPENING_COUNTS = 5.0
 """What the step that opens a scope says counts so often: it says what the scope is for."""
-_NAME_COUNTS, _FILE_COUNTS, _CALL_COUNTS = 1.15, 1.1, 0.15
+_CALL_COUNTS = 0.15
 _JOINS = word_set("of for in to from with under on at about against without by")
 _DETERMINERS = word_set("the a an our my your his her its their this that these those")
 _GENERAL = word_set(
-    """time times day days week weeks month months year years hour hours minute minutes morning afternoon evening night
-    today tomorrow yesterday tonight weekend thing things stuff way ways lot bit kind sort type part parts place one
-    ones people person guy guys man everybody somebody question questions answer answers problem problems issue issues
-    idea ideas option options example case point fact reason help thanks hello course sense moment second while number
-    numbers name names word words line lines step steps end side rest half couple pair total amount value item items
-    detail details information info message messages email mail call note notes list lists news hand head eye eyes face
-    life world home house work job money price prices cost costs user assistant agent customer tool function result
-    results output input error file files code text data okay fun luck mind matter change changes plan request
-    level lots plenty kinds sorts ok pm am etc mr mrs ms dr sir madam dear love friend friends family mom dad
-    mum kid kids euro euros dollar dollars eur usd percent minutes"""
+    """time day week month year hour minute morning afternoon evening night today tomorrow yesterday tonight weekend
+    meanwhile thing stuff way lot bit kind sort type part place one people person guy man everybody somebody outside
+    inside behind question answer problem issue idea option example case point fact reason help thanks hello regards
+    course sense moment second while number name word line step end side rest half couple pair total amount value item
+    detail information info message email mail call note list news hand head eye face life world home house work job
+    money price cost user assistant agent customer tool function result output input error file code text data okay fun
+    luck mind matter change plan request level plenty ok btw pm am etc mr mrs ms dr sir madam dear love friend family
+    mom dad mum kid euro dollar eur usd percent"""
 )  # fmt: skip
-"""Nouns that name no scope by themselves."""
+"""Nouns, in the singular, that name no scope by themselves."""
 _NUMBERS = word_set("twenty thirty forty fifty sixty seventy eighty ninety hundred thousand dozen") | set(NUMBER_WORDS)
-_SAYS_NOTHING = FUNCTION_WORDS | ADJECTIVES | _GENERAL | _NUMBERS
+_LIGHT = ADJECTIVES | _NUMBERS
+_SAYS_NOTHING = FUNCTION_WORDS | _LIGHT | _GENERAL
 _CALENDAR = re.compile(
     rf"(?:{'|'.join(MONTHS)})[a-z]*|(?:mon|tues?|wed(?:nes)?|thurs?|fri|sat(?:ur)?|sun)(?:day)?s?|spring|summer|autumn|winter",
 )
 _COLOR = "chromat"
 _CAPITALIZING = "de"
 """A language that tells nouns by a capital."""
+_ROMANCE = ("es", "fr", "it", "pt")
+_ARTICLES = word_set(
+    "el la los las un una al del mi tu su le les une du des mon ma il lo gli dei della o os as um uma do da"
+)
+"""Articles of Romance languages, and words that stand as they do: a noun follows."""
 _PARTICIPLE = re.compile(r"\w{2,}(?:ing|ed|ly)$")
 _WORD = re.compile(r"[^\W_]+(?:[-.'’/&][^\W_]+)*")
 _FILE_KINDS = ("file", "path")
@@ -79,8 +84,8 @@ class _Named:
     """Whether somebody else gave it."""
     counts: dict[str, float] = field(default_factory=dict)
     """Stems with how often the scope says them."""
-    candidates: dict[str, list[Any]] = field(default_factory=dict)
-    """Candidates as they are written, with how often they were said and their stems."""
+    candidates: dict[str, list[str]] = field(default_factory=dict)
+    """Candidates as they are written, with their stems."""
 
 
 class ScopeNames:
@@ -136,15 +141,14 @@ class ScopeNames:
             scope.counts[word] = scope.counts.get(word, 0.0) + times
             said[word] = said.get(word, 0.0) + times
             self._total += times
-        for candidate, counts in _candidates(reading).items() if steps <= _LOOKS_AT[-1] else ():
+        for candidate in _candidates(reading) if steps <= _LOOKS_AT[-1] else ():
             if candidate not in scope.candidates:
                 parts = (each.lower() for each in _WORD.findall(candidate))
                 carry = dict.fromkeys(stem_in(each, reading.language) for each in carrying(parts, reading.language))
-                scope.candidates[candidate] = [0.0, *carry]
-            scope.candidates[candidate][0] += times * counts
+                scope.candidates[candidate] = list(carry) or [candidate.lower()]
         if len(scope.candidates) > 2 * _MOST_CANDIDATES:
-            kept = sorted(scope.candidates.items(), key=lambda item: -item[1][0])[:_MOST_CANDIDATES]
-            scope.candidates = dict(kept)
+            kept = sorted(scope.candidates, key=lambda each: -self._score(each, scope))[:_MOST_CANDIDATES]
+            scope.candidates = {each: scope.candidates[each] for each in kept}
 
     def reconsider(self, number: int, gist: NDArray[Any] | None, *, steps: int) -> str | None:
         """The better name of a scope that has grown to so many steps; None if it keeps its own. Changes nothing."""
@@ -165,8 +169,7 @@ class ScopeNames:
         had = bool(own.counts)
         for word, times in theirs.counts.items():
             own.counts[word] = own.counts.get(word, 0.0) + times
-        for candidate, (times, *parts) in theirs.candidates.items():
-            own.candidates.setdefault(candidate, [0.0, *parts])[0] += times
+        own.candidates = theirs.candidates | own.candidates
         self._telling -= bool(theirs.counts) and had
         theirs.counts, theirs.candidates = {}, {}
         self._taken.update({name: home for name, number in self._taken.items() if number == young})
@@ -176,13 +179,20 @@ class ScopeNames:
         self._scopes[number].given = True
 
     def _best(self, scope: _Named, gist: NDArray[Any] | None, *, number: int) -> tuple[str, float]:
-        """The best candidate that no other scope has or had as its name, with its score; an empty one if none is."""
-        own = [scope.name] if scope.name in scope.candidates else []
-        free = [each for each in scope.candidates if self._taken.get(each.lower(), number) == number]
-        ranked = sorted(free, key=lambda each: (-self._score(each, scope), each))
+        """The best name that no other scope has or had, and how many times as good it is as the present one."""
+        own = [each for each in scope.name.split(_BETWEEN) if each in scope.candidates]
+        ranked = sorted(scope.candidates, key=lambda each: (-self._score(each, scope), each))
         scores = self._scores(list(dict.fromkeys([*own, *ranked[:_COMPARED]])), scope, gist)
-        best = max(scores, key=lambda each: (scores[each], each), default="")
-        return best, scores.get(best, 0.0) / (scores.get(scope.name, 0.0) or 1e-9)
+        before = sum(scores[each] for each in own) or 1e-9
+        order = sorted(scores, key=lambda each: (-scores[each], each))
+        for first in order:
+            said = set(scope.candidates[first])
+            others = (each for each in order if said.isdisjoint(scope.candidates[each]))
+            second = next((each for each in others if len(f"{first}{_BETWEEN}{each}") <= _MOST_CHARS), None)
+            parts = [first] if second is None else [first, second]
+            if self._taken.get((name := _BETWEEN.join(parts)).lower(), number) == number:
+                return name, sum(scores[each] for each in parts) / before
+        return "", 0.0
 
     def _scores(self, candidates: Sequence[str], scope: _Named, gist: NDArray[Any] | None) -> dict[str, float]:
         """Scores of candidates: those near to what the scope means count more."""
@@ -190,19 +200,15 @@ class ScopeNames:
             return {each: self._score(each, scope) for each in candidates}
         near = vectors_of([each.lower() for each in candidates]) @ gist / (float(gist @ gist) ** 0.5 or 1.0)
         return {
-            each: round(self._score(each, scope) * max(float(cosine), 0.0) ** _MEANS, 4)
+            each: round(self._score(each, scope) * max(float(cosine), 0.0), 4)
             for each, cosine in zip(candidates, near, strict=True)
         }
 
     def _score(self, candidate: str, scope: _Named) -> float:
-        """The c-TF-IDF of a candidate's words, more if all of it recurs."""
-        times, *parts = scope.candidates.get(candidate) or [1.0, *map(stem, words(candidate))]
-        average = self._total / max(1, self._telling)
-        weights = [
-            scope.counts.get(part, 0.0) * log(1 + average / self._said.get(part, 1.0))
-            for part in parts or [candidate.lower()]
-        ]
-        score: float = sum(weights) / len(weights) ** _LENGTH * (1 + log1p(times)) ** _RECURS
+        """The c-TF-IDF of a candidate's words."""
+        average, parts = self._total / max(1, self._telling), scope.candidates[candidate]
+        weights = [scope.counts.get(part, 0.0) * log(1 + average / self._said.get(part, 1.0)) for part in parts]
+        score: float = sum(weights) / len(weights) ** _LENGTH
         return score
 
     def _distinct(self, name: str) -> str:
@@ -230,22 +236,16 @@ class ScopeNames:
         return names
 
 
-def _candidates(reading: StepFeatures) -> dict[str, float]:
-    """Candidate names of a scope after a step, as they are written, with the count of each."""
-    found: dict[str, float] = {}
+def _candidates(reading: StepFeatures) -> dict[str, None]:
+    """Candidate names of a scope after a step, as they are written."""
+    found: list[str] = []
     if reading.said:
-        for mention in reading.mentions:
-            is_name = mention.entity_type in _NAMING and _is_name(mention.value)
-            if is_name and mention.value.casefold() not in reading.speakers:
-                found[mention.value] = _NAME_COUNTS
-        phrases = _foreign_words(reading) if is_foreign(reading.language) else _english_phrases(reading)
-        for phrase in phrases:
-            found.setdefault(phrase, 1.0)
-    for each in reading.identifiers:
-        if each.kind in _FILE_KINDS and len(each.value) <= _MOST_CHARS:
-            found.setdefault(each.value.rstrip("/").rpartition("/")[2], _FILE_COUNTS)
-    cleaned = {clean_label(each): counts for each, counts in list(found.items())[:_A_STEP]}
-    return {each: counts for each, counts in cleaned.items() if each}
+        named = (each.value for each in reading.mentions if each.entity_type in _NAMING and _is_name(each.value))
+        found += [value for value in named if value.casefold() not in reading.speakers]
+        found += _foreign_words(reading) if is_foreign(reading.language) else _english_phrases(reading)
+    files = (each.value for each in reading.identifiers if each.kind in _FILE_KINDS and len(each.value) <= _MOST_CHARS)
+    found += [value.rstrip("/").rpartition("/")[2] for value in files]
+    return dict.fromkeys(filter(None, map(clean_label, list(dict.fromkeys(found))[:_A_STEP])))
 
 
 def _any_words(reading: StepFeatures) -> str:
@@ -270,9 +270,11 @@ def _english_phrases(reading: StepFeatures) -> Iterator[str]:
     text, before = reading.said, ("", 0)
     for phrase in noun_phrases(text):
         end = phrase.start + len(phrase.text)
-        written = _trimmed(text[phrase.start : end])
+        whole = text[phrase.start : end]
+        written = _trimmed(whole)
         names = bool(written) and _may_name(written)
-        if before[0] and names and (between := _joining(text[before[1] : phrase.start])):
+        follows = bool(before[0]) and names and whole.startswith(written)
+        if follows and (between := _joining(text[before[1] : phrase.start])):
             whole = f"{before[0]} {between} {written}"
             if len(whole.split()) <= _MOST_WORDS and len(whole) <= _MOST_CHARS:
                 yield whole
@@ -290,17 +292,25 @@ def _joining(between: str) -> str:
 
 
 def _trimmed(phrase: str) -> str:
-    """A phrase without what says nothing at its front: adjectives of degree, numbers, participles."""
+    """A phrase up to a number within it, without adjectives and numbers in front, and with a noun at its end."""
     parts = phrase.split()
-    while parts and (parts[0].lower() in ADJECTIVES or parts[0].lower() in NUMBER_WORDS or not parts[0][:1].isalpha()):
+    while parts and (_qualifies(parts[0], *parts[1:2]) or not parts[0][:1].isalpha()):
         del parts[0]
+    del parts[next((place for place, part in enumerate(parts[:-1]) if part.isdigit()), len(parts)) :]
+    while parts and parts[-1].islower() and parts[-1].isalpha() and not kinds_of(parts[-1]):
+        del parts[-1]
     return " ".join(parts[-_MOST_WORDS:])
+
+
+def _qualifies(word: str, following: str = "") -> bool:
+    """Whether a word is a mere adjective or number, and does not begin a name: "great idea", but "New York"."""
+    return word.lower() in _LIGHT and (word.islower() or following.islower())
 
 
 def _may_name(phrase: str) -> bool:
     """Whether a phrase tells something by itself: never one word of grammar, adjective, participle or date alone."""
     parts = [part.lower() for part in _WORD.findall(phrase)]
-    telling = [part for part in parts if part not in _SAYS_NOTHING and len(part) > 2]
+    telling = [part for part in parts if not {part, singular(part)} & _SAYS_NOTHING and len(part) > 2]
     telling = [part for part in telling if not _CALENDAR.fullmatch(part) and part[:1].isalpha()]
     return bool(telling) and (len(parts) > 1 or not phrase.islower() or _is_noun(parts[0]))
 
@@ -312,8 +322,11 @@ def _is_noun(word: str) -> bool:
 
 
 def _foreign_words(reading: StepFeatures) -> Iterator[str]:
-    """Words of another language that carry matter, as they are written."""
+    """Words of another language that carry matter, as they are written; nouns where capitals or articles tell them."""
     said = _WORD.findall(reading.said)
     carry = set(carrying([each.lower() for each in said], reading.language))
-    told = (each for each in said if each.lower() in carry and len(each) > 3 and each.isalpha())
-    return (clean_label(each) for each in told if reading.language != _CAPITALIZING or each[0].isupper())
+    for before, word in pairwise(["", *said]):
+        if word.lower() in carry and len(word) > 3 and word.isalpha():
+            named = word[0].isupper() or (reading.language in _ROMANCE and before.lower() in _ARTICLES)
+            if named or reading.language not in (_CAPITALIZING, *_ROMANCE):
+                yield clean_label(word)
