@@ -1,7 +1,7 @@
 """The choice of the filter F_q without a model: a label is chosen only if the question licenses it (Appendix D).
 
-A question licenses a scope by a whole phrase of its name ("of the bank import") or by the unit with which it begins
-("for day 1"), and classes of values by what it asks for ("what did it cost"). Labels chosen so never decide: they are
+A question licenses a scope by its whole name ("of the bank import") or by the unit with which its name begins ("for
+day 1"), and classes of values by what it asks for ("what did it cost"). Labels chosen so never decide: they are
 evidence beside similarity.
 """
 
@@ -65,7 +65,7 @@ class LocalFilterSelector:
         )
 
     def _called(self, question: Question, inventory: LabelInventory) -> Iterator[tuple[str, str]]:
-        """The scopes of whose names a whole phrase stands in the question, each with what it says."""
+        """The scopes whose whole name stands in the question, each with what it says."""
         names, said = self._known(inventory).names, [stem(word) for word in question.folded.split()]
         for place, first in enumerate(said):
             for name, scope in names.get(first, ()):
@@ -77,9 +77,8 @@ class LocalFilterSelector:
         if known.inventory is not inventory:
             names = defaultdict(list)
             for scope in {scope.name: None for scope in inventory.scopes}:
-                for phrase in scope.split(" and "):
-                    if stems := _told_name(phrase):
-                        names[stems[0]].append((stems, scope))
+                if stems := _told_name(scope):
+                    names[stems[0]].append((stems, scope))
             known = self._last = _Known(inventory, names, inventory.vocabulary())
         return known
 
@@ -93,12 +92,12 @@ def _without(folded: str, names: set[str]) -> str | None:
 
 
 @text_cache(maxsize=16_384)
-def _told_name(phrase: str) -> tuple[str, ...]:
-    """The stems of a phrase, where they tell a scope: several words, not all of which are function words.
+def _told_name(scope: str) -> tuple[str, ...]:
+    """The stems of the name of a scope, where they tell it: several words, not all of which are function words.
 
-    Of one that begins with a unit, those of that unit: "day 1" of "day 1 itinerary".
+    Of a name that begins with a unit, those of that unit: "day 1" of "day 1 itinerary".
     """
-    said = words(phrase)
+    said = words(scope)
     if len(said) > 1 and said[0].isalpha() and said[1].isdigit():
         said = said[:2]
     return tuple(map(stem, said)) if len(said) > 1 and not FUNCTION_WORDS.issuperset(said) else ()
