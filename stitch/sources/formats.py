@@ -263,7 +263,7 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
     about: dict[str, Any] | None = about_trajectory(record, field, system[0] if system else field)
     when = time_in(record) if len(entries) == 1 else None
     for entry in map(unpacked, [system[1], *entries] if system else entries):
-        known = format_of(entry) or Format("event", has(), lambda entry, reading: _list([entry], reading))
+        known = format_of(entry) or Format("event", has(), tasks.read_step)
         for trajectory, row in _named(known, entry, reading, named=named, alone=len(entries) == 1):
             if not isinstance(row, StepRejectedError):
                 row, about = _with_outer(row, about, when=None if known.whole else when), None
@@ -384,7 +384,7 @@ FORMATS: tuple[Format, ...] = (
     _held("Responses input", "input"),
     traced("span of OpenTelemetry", is_span, spans_in, told_by_span, trace_of_span),
     Format("message", is_message, tasks.read_step),
-    Format("thought, action and observation", any_of(*(
+    Format("thought, action and observation", any_of(has("model_output", result=list), *(
         has("action", name) for name in ("observation", "thought", "action_input", "obs"))), tasks.read_step),
     read_as("coding-agent session event", coding_agents.is_event, coding_agents.session_line, "sessionId"),
     said_in("session trace", any_of(has("sessionId", trace=dict), has("session_id", trace=dict)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -35,6 +35,7 @@ from stitch.sources.parts import (
     is_html,
     joined_text,
     kind_of,
+    object_in,
     plain_part,
     text_of,
     without,
@@ -56,6 +57,8 @@ from stitch.sources.tool_calls import (
 )
 from stitch.sources.unread import texts_in
 
+_CAME = ("observation", "obs", "result")
+_THOUGHTS = ("thought", "response", "next_goal")
 _THOUGHT = ("summary", "content", "text", "thinking", "reasoning")
 _CONTENTS: tuple[tuple[str, type], ...] = (
     ("parts", list), ("body", str), ("text", str), ("content", list), ("content", str), ("thoughts", list),
@@ -131,7 +134,7 @@ class MessageReader:
             yield self._thought(fields)
         elif (field := role_in(fields) or role_in(fields, typed=True)) is not None:
             yield from self._spoken(fields, field, speaker=speaker)
-        elif "action" in fields:
+        elif "action" in fields or "model_output" in message:
             yield from self._acted(fields)
         elif (named := first_of(fields, _EVENT_KINDS, str)) is not None:  # nobody says it
             said = event({**fields, "type": named}, without(fields, "type", "timestamp", "id"))
@@ -197,22 +200,36 @@ class MessageReader:
                 beside = {}
 
     def _acted(self, fields: dict[str, Any]) -> Iterator[Row]:
-        """An entry of thought, action and observation: what was done with which tool, and what came of it."""
-        metadata = metadata_of(fields)
-        action, observed = metadata.pop("action"), metadata.pop("observation", metadata.pop("obs", None))
+        """An entry of thought, actions and observations: what was done with which tools, and what came of it."""
+        metadata = metadata_of({**without(fields, "model_output"), **object_in(fields, "model_output")})
+        action = metadata.pop("action", None)
+        came = next((metadata.pop(name) for name in _CAME if name in metadata), None)
         row: Row = {"role": "assistant", "metadata": metadata}
         row |= taken_of(metadata, "id", "timestamp")
-        row["content"] = text_of(metadata.pop("thought", None) or metadata.pop("response", None))
+        said = next((name for name in _THOUGHTS if metadata.get(name)), "thought")
+        row["content"] = text_of(metadata.pop(said, None))
+        if not isinstance(action, list | None):
+            action, came = [action], [] if came is None else [text_of(came)]
+        calls = tuple(self._action(one, metadata) for one in action or ())
+        if calls or row["content"]:
+            yield {**row, "tool_calls": calls}
+        yield from self._came_of(calls, came if isinstance(came, list) else [came] if came else [], moment(row))
+
+    def _came_of(self, calls: Sequence[ToolCall], came: list[Any], at: Row) -> Iterator[Row]:
+        """What came of calls, in their order."""
+        for number, one in enumerate(came):
+            told = self.tools.result(one) if isinstance(one, Mapping) else {"content": text_of(one)}
+            yield {**at, "role": "tool", **told, "tool_name": calls[number].name if number < len(calls) else "tool"}
+
+    def _action(self, action: Any, metadata: dict[str, Any]) -> ToolCall:
+        """The call that an action is: an object, also one that its name holds, or a text."""
         if isinstance(action, Mapping):
-            call = self.tools.call({"name": "action", **action})
-        else:
-            said = text_of(action)
-            given = metadata.pop("action_input", None)
-            call = ToolCall(name=(said.replace("(", " ").replace("[", " ").split() or ["action"])[0][:512],
-                            arguments={"input": said} if given is None else arguments_of(given))  # fmt: skip
-        yield {**row, "tool_calls": (call,)}
-        if observed is not None:
-            yield {**moment(row), "role": "tool", "tool_name": call.name, "content": text_of(observed)}
+            name, given = next(iter(action.items())) if len(action) == 1 else ("action", None)
+            return self.tools.call({"name": name, "arguments": given} if isinstance(given, Mapping) else
+                                   {"name": "action", **action})  # fmt: skip
+        said, given = text_of(action), metadata.pop("action_input", None)
+        return ToolCall(name=(said.replace("(", " ").replace("[", " ").split() or ["action"])[0][:512],
+                        arguments={"input": said} if given is None else arguments_of(given))  # fmt: skip
 
     def _called(self, fields: Mapping[str, Any]) -> Iterator[Row]:
         """A call that stands as an item of its own, and what came of it, if it says so."""
@@ -314,9 +331,14 @@ def _calls_and_content(row: Row, content: Any, said: str) -> tuple[list[Any], An
     written = [] if summary else calls_beside(row["metadata"])
     if not written and said.lower() == "function_call":
         written, content = calls_in(content)
-    if not written and row["role"] not in CALLED_BY_NOBODY and isinstance(content, str):
-        written = spoken_calls(content)
+    if not written and row["role"] not in CALLED_BY_NOBODY and (isinstance(content, str) or _is_text(content)):
+        written = spoken_calls(text_of(content))
     return written, content
+
+
+def _is_text(content: Any) -> bool:
+    """Whether a content is a list of texts."""
+    return isinstance(content, list) and all(first_of(part, ("type",)) == "text" for part in content)
 
 
 def _told_origin(row: Row, *, calls: bool) -> Origin | None:

@@ -169,12 +169,12 @@ def is_html(text: str) -> bool:
 
 
 def words_of_html(text: str) -> str:
-    """The words of a text in HTML; one that holds none stays as it is."""
+    """The words of a text in HTML."""
     reader = _Markup()
     reader.feed(text)
     reader.close()
     lines = (" ".join(line.split()) for line in "".join(reader.words).splitlines())
-    return "\n".join(filter(None, lines)) or text
+    return "\n".join(filter(None, lines))
 
 
 def _held_in(part: Mapping[str, Any]) -> tuple[str, str] | None:

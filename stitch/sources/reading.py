@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
@@ -29,6 +30,8 @@ _EXCERPT_CHARS = 200
 _HEAD_LINES = 20
 """In so many lines of a text somebody must speak, or it is no conversation."""
 
+_OPENS = re.compile(rb"\s*(?:\{|\[\s*(?:[\[{\"'\d\-\]]|true|false|null|$))")
+"""How a JSON document begins, and a line that says when somebody speaks does not."""
 _SAID_BYTES = 6
 _MOST_SKIPPED = 1 << 20  # bytes of lines that are no records, rejected at once
 _BETWEEN = " \t\r\n,"
@@ -207,7 +210,7 @@ def _window(lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]:
 
 def _records(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
     value = parse(first[1])
-    opens = first[1].lstrip()[:1] in (b"[", b"{")
+    opens = _OPENS.match(first[1]) is not None
     plain = value is NO_JSON or not isinstance(value, Mapping | list)
     if isinstance(value, list):
         second = next(lines, None)

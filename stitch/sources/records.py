@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stitch.core import Step
+from stitch.core import Origin, Step
 from stitch.errors import StepRejectedError
 from stitch.sources.attachments import attachments_named_in
+from stitch.sources.conversation import Done
 from stitch.sources.fields import Row, people_in
 from stitch.sources.formats import FIRST, HEAD, format_of, is_record, unpacked
 from stitch.sources.messages import make_step
 from stitch.sources.parts import mended
-from stitch.sources.recognizing import FileReading, Format, read_safely
-from stitch.sources.unread import UNREAD, Said, unread_in
+from stitch.sources.recognizing import IDS, FileReading, Format, named_by, read_safely, said_in
+from stitch.sources.unread import UNREAD, Said, texts_in, unread_in
 
 GENERIC_FORM = (
     "the generic form is one step a line:"
@@ -82,7 +83,18 @@ def _format_of(record: Any, reading: FileReading) -> Format:
         return known
     if _is_event(record) and (reading.recognized or isinstance(record.get(str(record.get("type"))), Mapping | int)):
         return HEAD  # between records that are known: nothing of a log is dropped
+    if named_by(record, IDS) is not None and any(texts_in(record)):
+        return _THING
     raise StepRejectedError(f"no step and no record of a known log ({_described(record)})", hint=GENERIC_FORM)
+
+
+def _words_of_thing(record: Any) -> Iterator[Done]:
+    """The words of a record that nobody says: of a person, a room or a project, as exports list them beside talks."""
+    words = dict.fromkeys(text for _, text in texts_in(record, least=3))
+    yield Done({"role": "record", "content": "\n".join(words), "origin": Origin.DOCUMENT, "metadata": dict(record)})
+
+
+_THING = said_in("thing with an id", lambda record: True, _words_of_thing)
 
 
 def _described(record: Any) -> str:

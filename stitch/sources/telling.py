@@ -17,6 +17,7 @@ from stitch.sources.parts import (
     plain_part,
     text_in,
     text_of,
+    unwritten,
     without,
     words_of,
 )
@@ -27,9 +28,13 @@ CALLED_BY_NOBODY = ("user", "system", "developer", "tool", "document")
 """Who calls no tools in words of their own; agents have names of any kind."""
 _HARNESS = re.compile(
     r"<(?P<name>system-reminder|task-notification|local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)"
-    r"|user-prompt-submit-hook|post-tool-use-hook|ide_(?:selection|opened_file|diagnostics)|environment_context)[^<>]*>"
+    r"|user-prompt-submit-hook|post-tool-use-hook|ide_(?:selection|opened_file|diagnostics)|environment_(?:context|details))[^<>]*>"
 )
 """What the program around an agent puts into messages of the user: what pages, files and commands say, not the user."""
+_RESULT = re.compile(r"\[(?P<name>\w+)(?: for '[^\n]*')?\] Result:\s*")
+"""How a message of the user begins that is the result of a tool, in programs that tell their calls in words."""
+_ANSWERED = ("<answer>", "<feedback>")
+"""How such a result begins if the user was asked."""
 _UNSAID = ("refusal", "reasoning_content", "reasoning", "thinking")
 _ATTACHED = ("files", "extra", "attachments", "documents")
 _FILES = {"name", "file_name", "filename"}
@@ -54,6 +59,8 @@ class Telling:
         self._before: list[Row] = []
         self._told: list[Row] = []
         self._after: list[Row] = []
+        self._answering: re.Match[str] | None = None
+        """The tool whose result the next text is."""
 
     def call(self, call: Any) -> ToolCall:
         """Take in a call; one that is written twice counts once."""
@@ -143,6 +150,8 @@ class Telling:
 
     def _hear(self, text: str) -> None:
         """Take in what is said; what the program around the agent says in a message of the user is told apart."""
+        if self._first["role"] == "user" and not (text := self._beyond_result(text)):
+            return
         own, at = list[str](), 0
         found = _HARNESS.search(text) if self._first["role"] == "user" else None
         while found is not None and (end := text.find(f"</{found['name']}>", found.end())) >= 0:
@@ -152,6 +161,21 @@ class Telling:
             found = _HARNESS.search(text, at)
         said = "".join([*own, text[at:]]).strip() if at else text
         self._texts += [said] if said or not at else []
+
+    def _beyond_result(self, text: str) -> str:
+        """What of a text is no result of a tool, which some programs tell in the words of the user."""
+        if (begun := _RESULT.match(text)) is not None:
+            self._answering, text = begun, text[begun.end() :]
+        answering = self._answering
+        if answering is None or not text:
+            return text
+        self._answering, told = None, {"told": answering.group().strip()}
+        if text.startswith(_ANSWERED):
+            self._first["metadata"] |= told
+            return text
+        result = self._tools.result({"name": answering["name"], "content": text, **told})
+        self._before.append({**moment(self._first), **result})
+        return ""
 
     def _words(self) -> str:
         """The words of a message; without words and calls, a description of its parts."""
@@ -214,7 +238,8 @@ def _shown_in(metadata: Mapping[str, Any]) -> str:
     lines: list[str] = []
     for name in SHOWN:
         for one in listed(metadata.get(name)):
-            said = [text for _, text in texts_in(one) if "://" not in text]
+            held = unwritten(first_of(one, ("content",), str))  # a card
+            said = [text for _, text in texts_in(one if held is None else held) if "://" not in text]
             if not said and isinstance(one, Mapping):
                 short = first_of(one, _CAPTIONS, str)
                 said = [short or words_of([{"type": name.removesuffix("s"), **one}])]
@@ -227,5 +252,5 @@ def _shown_in(metadata: Mapping[str, Any]) -> str:
 
 def _text_of_file(part: Mapping[str, Any]) -> str | None:
     said = first_of(part, ("content", "extracted_content", "text"))
-    return document_of(part) or (said if isinstance(said, str) and said.strip() and _FILES & part.keys() and
-                                 "attached" not in part else None)  # fmt: skip
+    named = first_of(part, _FILES) is not None and "attached" not in part
+    return document_of(part) or (said if isinstance(said, str) and said.strip() and named else None)

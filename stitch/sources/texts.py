@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from stitch.text.dates import date_alone
+
 Lines = Iterable["tuple[int, bytes]"]
 Utterances = Iterator["tuple[int, Any]"]
 
@@ -15,14 +17,14 @@ _BARE = r"(?P<bare>\d[\d/.:,T APMapm\u202f-]{3,30}?)\s+-\s+"
 _LEVELS = "(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)"
 _NEXT_SAYS = rf"(?!{_LEVELS}\b)(?=[^\W\d_][\w .'-]{{0,40}}:\s)"
 _CLOCK = (r"(?P<clock>(?:\d{4}-\d\d-\d\d[ T])?\d{1,2}:\d\d(?::\d\d)?)"
-          rf"(?:\s+(?=<)|[ ]{{1,4}}{_NEXT_SAYS}|\t(?=[^\s\t]{{1,40}}\t))")  # fmt: skip
+          rf"(?:\s+(?=<)|[ ]{{1,4}}{_NEXT_SAYS}|\t(?=[^\t\n]{{1,40}}\t))")  # fmt: skip
 _STAMP = rf"(?:\[(?P<square>[^\]\n]{{4,40}})\]\s*|\((?P<round>\d[^)\n]{{3,40}})\)\s*|{_BARE}|{_CLOCK})?"
 _WHO = r"[^\W\d_][\w .'&()/-]{0,60}?"
 _WITHIN = r"\s*(?:[(\[](?P<within>\d[^)\]\n]{2,30})[)\]]\s*)?"
 _BOLD, _NICK = rf"\*\*(?P<who>{_WHO}):?\*\*:?", r"<\s{0,3}[@+%~&]?(?P<nick>[^<>\s]{1,40})>"
 _NAMED, _PHONE = rf"~?\s?(?P<name>{_WHO}){_WITHIN}:", r"(?P<phone>\+\d[\d ()\u00a0-]{5,24}):"
 _PROMPT = r"(?P<prompt>(?i:user|assistant|human|ai|bot|system|you|model))>"
-_TAB = r"(?<=\t)(?P<tab>[^\s\t]{1,40})(?=\t)"
+_TAB = r"(?<=\t)(?P<tab>[^\t\n]{1,40})(?=\t)"
 _SENT = re.compile(r"(?P<clock>(?:\d{4}-\d\d-\d\d )?\d{1,2}:\d\d:\d\d)\s+From\s+(?P<who>[^:\n]{1,80}?)"
                    r"(?:\s+to\s+(?P<to>[^:\n]{1,80}))?\s*:(?=\s|$)")  # fmt: skip
 """How a line of a chat begins that says to whom something is sent: `10:04:12 From Ann to Everyone:`."""
@@ -30,7 +32,8 @@ _SPEAKER = re.compile(rf"{_STAMP}(?:{_BOLD}|{_NICK}|{_NAMED}|{_PHONE}|{_PROMPT}|
 """How a line of plain text begins that says who speaks: `Ann:`, `[10:04] Ann:`, `1/2/26, 10:04 - Ann:`, `<ann>`."""
 
 _AT = r"(?P<clock>[\d-]{0,10}[ T]?\d{1,2}:\d\d(?::\d\d)?)"
-_NOTICE = re.compile(rf"(?:\[(?P<square>[^\]\n]{{4,40}})\]\s+|{_BARE}|{_AT}\s+)(?P<said>.+)")
+_NOTICE = re.compile(rf"(?:\[(?P<square>(?=[^\]]*\d)[^\]\n]{{4,40}})\]\s+|{_BARE}|{_AT}\s+)(?P<said>.+)")
+_OF_DAY = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?")
 _NO_SPEAKERS = frozenset(
     {"note", "notes", "warning", "error", "errors", "todo", "example", "examples", "summary", "ps", "output", "input",
      "result", "results", "step", "steps", "title", "subject", "date", "time", "usage", "code", "file", "files", "tip",
@@ -68,9 +71,11 @@ def speaker_of(line: str) -> dict[str, Any] | None:
         return None
     if found["name"] and stamp is None and not _may_speak(who):
         return None
+    said = line[found.end() :].strip(_LEADING + " \t")
     if found["tab"] and not any(sign.isalnum() for sign in who):
-        who = "notice"  # an arrow or a star: somebody came, went or did something
-    spoken = {"role": who, "content": line[found.end() :].strip(_LEADING + " \t")}
+        # A star says what somebody did, an arrow that somebody came or went.
+        who = said.split(" ", 1)[0] if who == "*" and said else "notice"
+    spoken = {"role": who.lstrip("@+%~&") if found["tab"] else who, "content": said}
     return spoken | ({"timestamp": stamp.strip()} if stamp else {})
 
 
@@ -122,6 +127,8 @@ def _utterances(
     number, spoken, said = 0, {"role": "text"}, list[str]()
     for line_number, raw in lines:
         line = raw.decode("utf-8", "replace").strip()
+        if speakers.dates(line):
+            continue
         begun = speakers.begun_by(line)
         if begun is not None and begun["role"] == spoken["role"] in joined:
             line, begun = begun["content"], None
@@ -142,8 +149,15 @@ class _Speakers:
     def __init__(self, begins: Callable[[str], dict[str, Any] | None]) -> None:
         self._begins = begins
         self._last: dict[str, Any] | None = None
+        self._day = ""
+        """The day that was named last in a line of its own."""
         self._titled = False
         """The first name is written with a capital, as those of all others are then."""
+
+    def dates(self, line: str) -> bool:
+        """Whether a line says nothing but of which day the next ones are."""
+        self._day = (day := date_alone(line)) or self._day
+        return day is not None
 
     def begun_by(self, line: str) -> dict[str, Any] | None:
         """Begin of speech in a line: who says what, or a notice of a program; None if it goes on with what was said."""
@@ -155,6 +169,8 @@ class _Speakers:
         if begun is None and (self._last is None or "timestamp" in self._last):
             begun = _notice_of(line)
         self._last = begun or self._last
+        if begun is not None and self._day and _OF_DAY.fullmatch(begun.get("timestamp") or ""):
+            return {**begun, "timestamp": f"{self._day} {begun['timestamp']}"}
         return begun
 
     def _is_said(self, begun: Mapping[str, Any]) -> bool:

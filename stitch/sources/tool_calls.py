@@ -34,7 +34,17 @@ _IDS = ("call_id", "toolUseID", "tool_call_id", "toolCallId", "tool_use_id", "to
         "toolCallRequestId", "callId", "source_call_id", "id")  # fmt: skip
 RESULT_IDS = ("toolUseID", "tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "callID",
               "toolCallRequestId", "callId", "source_call_id", "id")  # fmt: skip
-_ANSWERS = ("content", "output", "result", "response", "toolResult", "value", "outputs", "tool_return")
+_ANSWERS = (
+    "content",
+    "output",
+    "result",
+    "response",
+    "toolResult",
+    "value",
+    "outputs",
+    "tool_return",
+    "extracted_content",
+)
 _OWN_ANSWERS = ("output", "result", "outputs", "errorText", "results", "error")
 """Where a call holds what came of it, if whoever wrote it down waited for that."""
 SEVERAL = ("tool_messages", "tool_results", "toolResults", "tool_responses")
@@ -50,6 +60,9 @@ _FAILING = ("error-text", "error-json")
 _FAILED = frozenset({"error", "failed", "failure", "output-error", "output-denied", "cancelled", "status_code_error",
                      "2", *_FAILING})  # fmt: skip
 _PACKED = ('{"output":', '[{"type":"text"')
+_ENDED = re.compile(r"^(?:Exit code:|Process exited with code) (?P<code>\d{1,3})$", re.MULTILINE)
+_HEAD_CHARS = 200
+"""How a result begins that says the exit code in its text."""
 _CODES = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
 
 
@@ -117,6 +130,8 @@ class ToolCalls:
         if isinstance(answer, Mapping) and has_parts(answer.get("content")) and answer["content"]:
             answer, rest = answer["content"], {**without(answer, "content"), **rest}  # as servers of MCP answer
         answer, rest = _unwrapped(answer, rest)
+        if isinstance(answer, str) and (ended := _ENDED.search(answer, 0, _HEAD_CHARS)) is not None:
+            rest = {"exit_code": int(ended["code"]), **rest}
         metadata = metadata_of({**(beside or {}), **rest})
         if isinstance(answer, list) and (more := beyond_texts(answer)):
             metadata["parts"] = [*metadata.get("parts", ()), *more]
@@ -286,6 +301,10 @@ def _one_of_several(result: Mapping[str, Any]) -> dict[str, Any]:
 _CALL_CHARS, _CALLS = 20_000, 200
 """The longest text that is parsed for calls: a parser of Python can be made to break by what is nested deeper."""
 _TAGGED = re.compile(r"<tool_call>(?P<call>[^<]*(?:<(?!/?tool_call>)[^<]*)*)</tool_call>")
+_ELEMENT = re.compile(
+    r"<(?P<name>[a-z]+(?:_[a-z]+)+)>\s*(?P<given>(?:<(\w+)>(?:(?!</\3>).)*</\3>\s*)+)</(?P=name)>\s*$", re.DOTALL
+)
+_GIVEN = re.compile(r"<(?P<name>\w+)>(?P<value>.*?)</(?P=name)>", re.DOTALL)
 _ACTION = re.compile(r"(?:^|\n)Action[ \t]*:[ \t]*(?P<name>\S[^\n]{0,199})\nAction Input[ \t]*:(?P<given>[\s\S]*)$")
 
 
@@ -298,9 +317,12 @@ def calls_in(content: Any) -> tuple[list[Any], Any]:
 
 
 def spoken_calls(text: str) -> list[dict[str, Any]]:
-    """The calls in what an assistant says: between tags, as `Action` with `Action Input`, or as calls of Python."""
+    """The calls in what an assistant says: in tags, as an element at its end, as `Action` with input, or as Python."""
     if "<tool_call>" in text:
         return [call for found in _TAGGED.finditer(text) for call in calls_in(found["call"].strip())[0]]
+    if text.rstrip().endswith(">") and (found := _ELEMENT.search(text, max(0, len(text) - _CALL_CHARS))) is not None:
+        arguments = {one["name"]: one["value"].strip() for one in _GIVEN.finditer(found["given"])}
+        return [{"name": found["name"], "arguments": arguments}]
     if "Action Input" in text and (found := _ACTION.search(text)) is not None:
         given = found["given"].split("\nObservation", 1)[0].strip()
         return [{"name": found["name"].strip(), "arguments": given or None}]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
+from itertools import takewhile
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import orjson
 
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import RowStream
-from stitch.sources.fields import BROKEN, Row, is_message
+from stitch.sources.fields import BROKEN, Row, is_message, is_system
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import first_of, listed, object_in, text_of, unwritten, without
 from stitch.sources.unread import texts_in
@@ -162,10 +163,20 @@ def in_order(records: Iterable[Any], read: Callable[[Any], SpanContent], traces:
         parts.append((at, given, True))
         if replied is not None:
             parts.append((_place(one.ended) or _LAST, replied, False))
-    for _, one, named in sorted(parts, key=itemgetter(0)):
+    for one, named in _instructed([part[1:] for part in sorted(parts, key=itemgetter(0))]):
         trajectory = traces.conversations.get(one.trace, one.trace)
         for row in traces.rows(one._replace(trace=trajectory), named=named):
             yield None if one.conversation == "" else trajectory, row
+
+
+def _instructed(parts: list[tuple[SpanContent, bool]]) -> Iterator[tuple[SpanContent, bool]]:
+    """The parts of traces; instructions of the first model that has any stand before what the user asks."""
+    first: dict[str, list[Any]] = {}
+    for one, _ in parts:
+        first[one.trace] = first.get(one.trace) or list(takewhile(is_system, one.messages))
+    for one, named in parts:
+        told = first.pop(one.trace, []) if one.messages else []
+        yield one._replace(messages=[*told, *one.messages]), named
 
 
 _LAST = float("inf"), ""

@@ -49,6 +49,10 @@ _SLASHED = re.compile(
 _BY_SIGNS = re.compile(
     r"(?:(?P<year>(?:19|20)\d\d) ?[年년] ?)?(?<!\d)(?P<month>\d{1,2}) ?[月월](?: ?(?P<day>\d{1,2}) ?[日일号號])?"
 )
+_WEEKDAY_ALONE = re.compile(
+    rf"\W*(?:{WEEKDAY}|mon|tue|wed|thu|fri|sat|sun|[^\x00-\x7f]{{1,3}}|day changed(?: to)?(?: \w{{3}})?)?\W*",
+    re.IGNORECASE,
+)
 _FRACTION = re.compile(r"(?<=:\d\d)[.,](\d+)")
 _WRITTEN_CLOCK = re.compile(
     r"\b(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?(?:\s?(?P<half>[ap])\.?m\b\.?)?"
@@ -83,6 +87,15 @@ def iso_of(text: str) -> str:
     zone = f"{zone[:3]}:{zone[-2:]}" if zone[:1] in ("+", "-") else zone and "+00:00"
     written = f"{date.fromordinal(day)}T{hour:02d}:{clock['minute']}:{clock['second'] or '00'}{zone}"
     return written if read_timestamp(written) else text
+
+
+def date_alone(line: str) -> str | None:
+    """The day that a line names which says nothing else, but for its weekday, as ISO 8601 writes it; else None."""
+    found = next(filter(None, (form.search(line) for form in (_YEAR_FIRST, _WRITTEN))), None)
+    if found is None or not found["year"] or not _WEEKDAY_ALONE.fullmatch(line[: found.start()] + line[found.end() :]):
+        return None
+    day = day_of(found.group())
+    return None if day is None else date.fromordinal(day).isoformat()
 
 
 def seconds_of(happened: float | str | None) -> float | None:

@@ -10,7 +10,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Done, RowStream, talk
 from stitch.sources.fields import Row
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import text_of, without
+from stitch.sources.parts import first_of, text_of, without
 from stitch.sources.recognizing import FileReading, TrajectoryRow, first, has
 from stitch.sources.tool_calls import called_in
 
@@ -46,8 +46,8 @@ def came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
 
 def read_step(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     """A lone step, of the trajectory that it names."""
-    named = ("sessionId",) if "parentUuid" in record else _CONVERSATIONS
-    trajectory = next((record[name] for name in named if isinstance(record.get(name), str | int)), None)
+    named = ("sessionId",) if isinstance(record, Mapping) and "parentUuid" in record else _CONVERSATIONS
+    trajectory = first_of(record, named, str | int)
     for row in reading.messages.rows(record):
         yield None if trajectory is None else str(trajectory), row
 
