@@ -72,14 +72,13 @@ def _held(
     recognizes: Recognizer | None = None,
     *,
     ids: tuple[str, ...] = IDS,
-    parts: int = 1,
     speaker: bool = False,
     whole: bool = True,
     messages: Callable[[Any], list[Any]] | None = None,
 ) -> Format:
     """The format of records with messages, or with records of other formats in their place, under `field`.
 
-    The first `parts` of the fields `ids` that a record has name the trajectory.
+    The first of the fields `ids` that a record has names the trajectory.
     """
     held = messages or itemgetter(field)
 
@@ -87,9 +86,8 @@ def _held(
         entries = held(record)
         first = entries[0] if entries else None
         if (is_message(first) and not chats.is_tree(first)) or not is_record(first):
-            named = [str(record[name]) for name in ids if record.get(name) is not None][:parts]
             for row in talk(record, entries, reading.messages, field=field, speaker=speaker):
-                yield "-".join(named) or None, row
+                yield named_by(record, ids), row
             return
         if isinstance(first, Mapping) and "action" in first and (asked := tasks.task_of(record)):
             entries = [{"role": "user", "content": asked}, *entries]
@@ -213,6 +211,11 @@ def _holding(record: Any) -> Callable[[Any, FileReading], Iterator[TrajectoryRow
     if isinstance(record, list) and _known(record, depth=1):
         return lambda record, reading: _within({}, "", record, reading)
     return _holder if _inside(record) else None
+
+
+def holds_several(record: Any) -> bool:
+    """Whether a record has a list of others: it is a whole trajectory, if nothing in it says otherwise."""
+    return _part_of(record) is not None
 
 
 def _wrapped(field: str, record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -356,12 +359,11 @@ FORMATS: tuple[Format, ...] = (
     said_in("message tree", chats.is_tree, chats.tree_messages, "message_tree_id", "id", whole=True),
     said_in("activity with an assistant", chats.is_activity, chats.activity_messages),
     Format("OpenHands event", coding_agents.is_open_hands_event, coding_agents.named_event),
-    read_as("OpenHands run", coding_agents.is_run, coding_agents.run_events, "instance_id", "id", told=("history",)),
     read_as("SWE-agent .traj", coding_agents.is_swe_run, coding_agents.swe_run, "instance_id",
             told=("trajectory", "history")),
     _held("Who&When log", "history", tasks.is_who_and_when, ids=("question_ID",), speaker=True),
     said_in("agent data protocol", has(content=first("class_")), tasks.protocol_events, "id", told=("content", "id")),
-    _held("tau-bench", "traj", ids=("task_id", "trial"), parts=2),
+    _held("tau-bench", "traj", ids=("task_id",)),
     read_as("BFCL task", has(question=list), tasks.task_messages, "id", whole=True),
     said_in("BFCL result", any_of(has("id", result=str), has("id", result=list)), tasks.result_messages, "id",
             whole=True),
@@ -380,7 +382,6 @@ FORMATS: tuple[Format, ...] = (
     said_in("chat history", lambda record: chats.history_of(record) is not None, chats.history_messages, "id",
             "conversation_id", told=("chat", "history", "messages", "id")),
     _held("Gemini contents", "contents", messages=said_to_model),
-    _held("message history", "history", has(history=first("role"))),
     _held("Responses input", "input"),
     traced("span of OpenTelemetry", is_span, spans_in, told_by_span, trace_of_span),
     Format("message", is_message, tasks.read_step),

@@ -11,7 +11,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.attachments import attachments_named_in
 from stitch.sources.conversation import Done
 from stitch.sources.fields import Row, people_in
-from stitch.sources.formats import FIRST, HEAD, format_of, is_record, unpacked
+from stitch.sources.formats import FIRST, FORMATS, HEAD, format_of, holds_several, is_record, unpacked
 from stitch.sources.messages import make_step
 from stitch.sources.parts import mended
 from stitch.sources.recognizing import IDS, FileReading, Format, named_by, read_safely, said_in
@@ -36,11 +36,12 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     record = unpacked(attachments_named_in(whole))
     among, known = reading.recognized, _format_of(record, reading)
     reading.messages.people |= people_in(record)
+    whole_unnamed = known.whole or (known is FORMATS[-1] and holds_several(record))
     named: dict[str | None, str] = {}
     read: list[tuple[str, Row | StepRejectedError]] = []
     for trajectory, row in read_safely(known, record, reading):
         if trajectory not in named:
-            named[trajectory] = reading.name(trajectory, record, whole=known.whole)
+            named[trajectory] = reading.name(trajectory, record, whole=known.whole if trajectory else whole_unnamed)
         read.append((named[trajectory], row))
     reading.recognized = True
     rejected = any(isinstance(row, StepRejectedError) for _, row in read)

@@ -190,14 +190,6 @@ def is_open_hands_event(record: Any) -> bool:
     return ("action" in record or "observation" in record) and ("source" in record or "extras" in record)
 
 
-def is_run(record: Any) -> bool:
-    """Whether it has a history of actions and observations: objects, or pairs of them."""
-    entries = record.get("history") if isinstance(record, Mapping) else None
-    one = entries[0] if isinstance(entries, list) and entries else None
-    one = one[0] if isinstance(one, list) and one else one
-    return isinstance(one, Mapping) and "role" not in one and ("action" in one or "observation" in one)
-
-
 def event_message(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """One event of OpenHands; the call of a tool, its result, or what is said."""
     rest = {key: value for key, value in record.items() if key not in _ELSEWHERE and value is not None}
@@ -271,16 +263,6 @@ def _arguments_in(record: Mapping[str, Any], action: Any, rest: dict[str, Any]) 
         return dict(arguments_of(made["arguments"]))
     given = record["args"] if isinstance(record.get("args"), Mapping) else action
     return dict(given) if isinstance(given, Mapping) else {}
-
-
-def run_events(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
-    """A run: its events, or pairs of an action and an observation."""
-    for entry in record["history"]:
-        for said in entry if isinstance(entry, list) else [entry]:
-            if isinstance(said, Mapping) and ("action" in said or "observation" in said):
-                yield from event_message(said, reader)
-            else:
-                yield StepRejectedError("event is no action and no observation")
 
 
 def named_event(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
