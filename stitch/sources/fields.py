@@ -280,7 +280,7 @@ def taken(metadata: dict[str, Any], name: str) -> Any:
 
 def _taken_by_shape(metadata: dict[str, Any], name: str) -> Any:
     if name == "timestamp":
-        held = {**metadata, **object_in(metadata, "meta")}
+        held = {**metadata, **object_in(metadata, "meta"), **object_in(metadata, "timing")}
         at = next((key for key, value in held.items() if is_time(key, value)), None)
         return None if at is None else metadata.pop(at, held[at])
     return _answered_in(metadata) if name == "parent" else None

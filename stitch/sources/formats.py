@@ -134,17 +134,6 @@ def _exchange(record: Any, reading: FileReading, *, ids: tuple[str, ...] = IDS) 
         yield named_by(record, ids), row
 
 
-def _state(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    """A state of a graph of LangGraph: what its messages say that no other state of the thread has said."""
-    named = first_of(record.get("config"), ("configurable",), Mapping)
-    thread = str(first_of(named, ("thread_id",)) or reading.name(None, record, whole=False))
-    about = {**without(record, "values"), **without(record["values"], "messages")}
-    said = record["values"]["messages"]
-    told = SpanContent(thread, {"metadata": {}, "timestamp": None}, "state", "state", said, identified=True)
-    for row in with_about(about, reading.traces.rows(told)):
-        yield thread, row
-
-
 def _list(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     first = format_of(record[0])
     if first is not None and first.name not in ("step", "message", "chat messages") and not first.whole:
@@ -340,7 +329,7 @@ FORMATS: tuple[Format, ...] = (
     read_as("mini-SWE-agent", coding_agents.is_mini_run, coding_agents.mini_run, "instance_id", whole=True),
     said_in("item of a stream", has(item=dict, type=str), coding_agents.item_messages, "thread_id"),
     said_in("Cursor bubble", has("bubbleId", type=(1, 2)), chats.bubble_messages),
-    Format("LangGraph state", has("next", values=has(messages=list)), _state),
+    Format("LangGraph state", has("next", values=has(messages=list)), frameworks.graph_state),
     read_as("LangGraph update", lambda record: isinstance(record, Mapping) and len(record) == 1 and has(
                 messages=first("type"))(*record.values()), frameworks.node_update),
     said_in("numbered thoughts", has(trajectory=has("thought_0")), frameworks.numbered_thoughts, "id",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
-from stitch.core import Origin, Step, ToolCall, origin_of
+from stitch.core import Origin, Step, origin_of
 from stitch.core.trust import less_trusted, origin_of_kind, origin_of_name
 from stitch.errors import StepRejectedError
 from stitch.sources.fields import (
@@ -47,7 +47,6 @@ from stitch.sources.tool_calls import (
     RESULT_IDS,
     SEVERAL,
     ToolCalls,
-    arguments_of,
     beyond_call,
     calls_beside,
     calls_in,
@@ -57,8 +56,7 @@ from stitch.sources.tool_calls import (
 )
 from stitch.sources.unread import texts_in
 
-_CAME = ("observation", "obs", "result")
-_THOUGHTS = ("thought", "response", "next_goal")
+_THOUGHTS = ("thought", "response", "next_goal", "model_output")
 _THOUGHT = ("summary", "content", "text", "thinking", "reasoning")
 _CONTENTS: tuple[tuple[str, type], ...] = (
     ("parts", list), ("body", str), ("text", str), ("content", list), ("content", str), ("thoughts", list),
@@ -201,35 +199,15 @@ class MessageReader:
 
     def _acted(self, fields: dict[str, Any]) -> Iterator[Row]:
         """An entry of thought, actions and observations: what was done with which tools, and what came of it."""
-        metadata = metadata_of({**without(fields, "model_output"), **object_in(fields, "model_output")})
-        action = metadata.pop("action", None)
-        came = next((metadata.pop(name) for name in _CAME if name in metadata), None)
-        row: Row = {"role": "assistant", "metadata": metadata}
-        row |= taken_of(metadata, "id", "timestamp")
+        made = object_in(fields, "model_output")
+        metadata = metadata_of({**without(fields, "model_output"), **made} if made else fields)
+        row: Row = {"role": "assistant", "metadata": metadata, **taken_of(metadata, "id", "timestamp")}
+        calls, came = self.tools.acted(metadata)
         said = next((name for name in _THOUGHTS if metadata.get(name)), "thought")
         row["content"] = text_of(metadata.pop(said, None))
-        if not isinstance(action, list | None):
-            action, came = [action], [] if came is None else [text_of(came)]
-        calls = tuple(self._action(one, metadata) for one in action or ())
         if calls or row["content"]:
             yield {**row, "tool_calls": calls}
-        yield from self._came_of(calls, came if isinstance(came, list) else [came] if came else [], moment(row))
-
-    def _came_of(self, calls: Sequence[ToolCall], came: list[Any], at: Row) -> Iterator[Row]:
-        """What came of calls, in their order."""
-        for number, one in enumerate(came):
-            told = self.tools.result(one) if isinstance(one, Mapping) else {"content": text_of(one)}
-            yield {**at, "role": "tool", **told, "tool_name": calls[number].name if number < len(calls) else "tool"}
-
-    def _action(self, action: Any, metadata: dict[str, Any]) -> ToolCall:
-        """The call that an action is: an object, also one that its name holds, or a text."""
-        if isinstance(action, Mapping):
-            name, given = next(iter(action.items())) if len(action) == 1 else ("action", None)
-            return self.tools.call({"name": name, "arguments": given} if isinstance(given, Mapping) else
-                                   {"name": "action", **action})  # fmt: skip
-        said, given = text_of(action), metadata.pop("action_input", None)
-        return ToolCall(name=(said.replace("(", " ").replace("[", " ").split() or ["action"])[0][:512],
-                        arguments={"input": said} if given is None else arguments_of(given))  # fmt: skip
+        yield from ({**moment(row), **result} for result in came)
 
     def _called(self, fields: Mapping[str, Any]) -> Iterator[Row]:
         """A call that stands as an item of its own, and what came of it, if it says so."""

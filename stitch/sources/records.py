@@ -36,12 +36,11 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     record = unpacked(attachments_named_in(whole))
     among, known = reading.recognized, _format_of(record, reading)
     reading.messages.people |= people_in(record)
-    whole_unnamed = known.whole or (known is FORMATS[-1] and holds_several(record))
     named: dict[str | None, str] = {}
     read: list[tuple[str, Row | StepRejectedError]] = []
     for trajectory, row in read_safely(known, record, reading):
         if trajectory not in named:
-            named[trajectory] = reading.name(trajectory, record, whole=known.whole if trajectory else whole_unnamed)
+            named[trajectory] = reading.name(trajectory, record, whole=_is_whole(known, record, trajectory))
         read.append((named[trajectory], row))
     reading.recognized = True
     rejected = any(isinstance(row, StepRejectedError) for _, row in read)
@@ -68,6 +67,11 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
             yield trajectory, error
         else:
             yield trajectory, step
+
+
+def _is_whole(known: Format, record: Any, trajectory: str | None) -> bool:
+    """Whether what a record says is all of a trajectory, and not a part that others go on with."""
+    return known.whole or (trajectory is None and known is FORMATS[-1] and holds_several(record))
 
 
 def _unread(record: Any, rows: Iterable[Any]) -> dict[str, Any]:

@@ -47,6 +47,8 @@ _ANSWERS = (
 )
 _OWN_ANSWERS = ("output", "result", "outputs", "errorText", "results", "error")
 """Where a call holds what came of it, if whoever wrote it down waited for that."""
+_CAME = ("observation", "obs", "result", "observations", "error")
+"""Where a step of an agent holds what came of its actions."""
 SEVERAL = ("tool_messages", "tool_results", "toolResults", "tool_responses")
 """Under which names a message of a tool holds several results."""
 _LISTS = ("tool_calls", "toolCalls", "toolInvocations", "toolRequests")
@@ -158,6 +160,30 @@ class ToolCalls:
         if told := outcome_told(written):
             row["metadata"].setdefault("outcome", told)
         return row
+
+    def acted(self, fields: dict[str, Any]) -> tuple[tuple[ToolCall, ...], list[Row]]:
+        """The actions of a step of an agent as calls, taken out of its fields, and what came of each as its result."""
+        action = fields.pop("action", None) or calls_beside(fields)
+        came = next((fields.pop(name) for name in _CAME if fields.get(name)), None)
+        if not isinstance(action, list):
+            action, came = [action], [] if came is None else [text_of(came)]
+        calls = tuple(self._action(one, fields) for one in action)
+        results: list[Row] = []
+        for number, one in enumerate(came if isinstance(came, list) else [came] if came else []):
+            told = self.result(one) if isinstance(one, Mapping) else {"role": "tool", "content": text_of(one)}
+            of = calls[-1:] if len(calls) == 1 or not isinstance(came, list) else calls[number : number + 1]
+            results.append({**told, "tool_name": of[0].name if of else "tool"})
+        return calls, results
+
+    def _action(self, action: Any, fields: dict[str, Any]) -> ToolCall:
+        """The call that an action is: an object, also one that its name holds, or a text."""
+        if isinstance(action, Mapping):
+            name, given = next(iter(action.items())) if len(action) == 1 else ("action", None)
+            return self.call({"name": name, "arguments": given} if isinstance(given, Mapping) else
+                             {"name": "action", **action})  # fmt: skip
+        said, given = text_of(action), fields.pop("action_input", None)
+        return ToolCall(name=(said.replace("(", " ").replace("[", " ").split() or ["action"])[0][:512],
+                        arguments={"input": said} if given is None else arguments_of(given))  # fmt: skip
 
     def name_of(self, references: Iterable[Any]) -> str:
         """The tool of the first call that is known by one of the ids; `tool` if none is."""

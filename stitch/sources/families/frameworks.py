@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stitch.core import Origin
-from stitch.sources.conversation import Done, RowStream, conversation, talk
+from stitch.sources.conversation import Done, RowStream, conversation, talk, with_about
 from stitch.sources.fields import event, is_message, system_of
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import text_of, without
-from stitch.sources.recognizing import has
+from stitch.sources.parts import first_of, text_of, without
+from stitch.sources.recognizing import FileReading, TrajectoryRow, has
+from stitch.sources.traces import SpanContent
 
 Messages = Iterator[Any]
 
@@ -57,27 +58,15 @@ def agent_run(record: Mapping[str, Any]) -> Messages:
         yield {"role": "assistant", "content": text_of(record["output"])}
 
 
-_OF_A_STEP = ("task", "system_prompt", "model_output", "plan", "observations", "tool_calls", "error")
-
-
 def memory_step(record: Mapping[str, Any]) -> Messages:
     """A step in the memory of smolagents: its task, or what the model planned or said, called and saw."""
-    rest = {key: value for key, value in record.items() if key not in _OF_A_STEP and value is not None}
-    at = record["timing"].get("start_time") if has(timing=dict)(record) else None
-    for name, role in (("system_prompt", "system"), ("task", "user")):
-        if record.get(name) and "step_number" not in record:
-            yield Done({"timestamp": at, "metadata": rest, "role": role, "content": text_of(record[name])})
-            return
-    calls = record.get("tool_calls") or []
-    yield {"role": "assistant", "content": record.get("model_output") or record.get("plan") or "",
-           "tool_calls": calls, "timestamp": at, "metadata": rest}  # fmt: skip
-    if seen := record.get("observations") or record.get("error"):
-        yield Done({"timestamp": at, "role": "tool", "tool_name": _last_named(calls), "content": text_of(seen)})
-
-
-def _last_named(calls: list[Any]) -> str:
-    named = [call["function"].get("name") for call in calls if has(function=dict)(call)]
-    return str((named or ["tool"])[-1])
+    alone = () if "step_number" in record else (("system_prompt", "system"), ("task", "user"), ("plan", "assistant"))
+    said = next(((name, role) for name, role in alone if record.get(name)), None)
+    yield (
+        {"model_output": None, **record}
+        if said is None
+        else {"role": said[1], "content": text_of(record[said[0]]), **without(record, said[0])}
+    )
 
 
 def typed_parts(record: Mapping[str, Any]) -> Messages:
@@ -115,6 +104,17 @@ def node_update(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """Update of a node of a graph: the messages that it adds to the state."""
     ((node, update),) = record.items()
     return talk({"node": node, **update}, update["messages"], reader, field="messages")
+
+
+def graph_state(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    """A state of a graph of LangGraph: what its messages say that no other state of the thread has said."""
+    named = first_of(record.get("config"), ("configurable",), Mapping)
+    thread = str(first_of(named, ("thread_id",)) or reading.name(None, record, whole=False))
+    about = {**without(record, "values"), **without(record["values"], "messages")}
+    said = record["values"]["messages"]
+    told = SpanContent(thread, {"metadata": {}, "timestamp": None}, "state", "state", said, identified=True)
+    for row in with_about(about, reading.traces.rows(told)):
+        yield thread, row
 
 
 def numbered_thoughts(record: Mapping[str, Any]) -> Messages:
