@@ -14,7 +14,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_origin
 
-import yaml
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -389,6 +388,8 @@ def _read_environment() -> dict[str, Any]:
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
+    import yaml
+
     try:
         with path.open(encoding="utf-8") as file:
             text = file.read(_MOST_CHARS + 1)  # a device may have no end

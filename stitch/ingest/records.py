@@ -24,16 +24,19 @@ _SHORT_CHARS = 100
 def make_records(
     snippets: Sequence[MemorySnippet], *, embedder: Embedder, lexical: LexicalEncoder
 ) -> list[SnippetRecord]:
-    """Return the records of snippets, in order; all are embedded at once.
+    """Return the records of snippets, in order; all are embedded at once, each text once.
 
     Raises:
         EmbedderError: They cannot be embedded.
     """
+    texts = list(map(embedded_text, snippets))
     beside = [(number, *each) for number, snippet in enumerate(snippets) for each in _shares_beside(snippet)]
-    vectors = embedder.embed([*map(embedded_text, snippets), *(text for _, text, _ in beside)])
-    vectors, others = vectors[: len(snippets)].copy(), vectors[len(snippets) :]
-    for (number, _, share), other in zip(beside, others, strict=True):
-        vectors[number] += np.float32(share) * other
+    # What a step answers is a step before it, as a rule: in talk that is half of the texts.
+    places = {text: place for place, text in enumerate(dict.fromkeys([*texts, *(text for _, text, _ in beside)]))}
+    embedded = embedder.embed(list(places))
+    vectors = embedded[[places[text] for text in texts]]
+    for number, text, share in beside:
+        vectors[number] += np.float32(share) * embedded[places[text]]
     return [
         SnippetRecord(snippet, vector, words_of(snippet, lexical=lexical))
         for snippet, vector in zip(snippets, _unit(vectors), strict=True)

@@ -59,11 +59,15 @@ class ValuePattern(NamedTuple):
 
     kind: str
     finder: re.Pattern[str]
+    needs_digit: bool
+    """Whether a text without a digit has no such value."""
     signs: tuple[str, ...]
     """Only a text that holds one of these, in lower case, has such a value; any text if there is none."""
 
     def may_be_in(self, lowered: str, *, has_digit: bool) -> bool:
         """Whether values of this class have to be looked for in a text, given with its case folded."""
+        if self.needs_digit and not has_digit:
+            return False
         return not self.signs or (has_digit and self.signs[0] == _DIGIT) or any(map(lowered.__contains__, self.signs))
 
 
@@ -79,7 +83,10 @@ def _value_patterns() -> Iterator[ValuePattern]:
         if kind == "part":
             parts[said] = whole(pattern)
         else:
-            yield ValuePattern(kind, re.compile(whole(pattern)), tuple(filter(None, whole(said).split("|"))))
+            first, _, others = said.partition(" and ")
+            needs_digit = first == _DIGIT
+            signs = whole(others if needs_digit else said).split("|")
+            yield ValuePattern(kind, re.compile(whole(pattern)), needs_digit, tuple(filter(None, signs)))
 
 
 _PART = re.compile(r"(?<!\?P)<([a-z]+)>")
