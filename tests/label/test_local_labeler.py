@@ -48,6 +48,12 @@ def test_who_is_called_system_and_talks_is_no_prompt() -> None:
     assert SETUP_SCOPE not in scopes_of(labels)
 
 
+def test_talk_of_several_people_under_one_role_is_read_as_such() -> None:
+    lines = ("how much was it in the end?", "210, with the delivery", "the plumber was here, he changed the valve")
+    acts = [each.intent.event_types[0] for each in label(*(said("user", line) for line in ("Hello.", *lines)))]
+    assert acts[1:] == ["ask", "answer", "inform"]
+
+
 def test_a_scope_that_somebody_named_keeps_its_name() -> None:
     talk = [said("ann", "the roof again"), said("bob", "the gutter of the roof leaks")]
     made = label(*talk)

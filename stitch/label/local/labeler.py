@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NAME = "local-28"
+NAME = "local-29"
 """Changes whenever the same steps would get other labels."""
 
 _AT_ONCE = 256
@@ -128,7 +128,7 @@ class LocalLabelSession:
         """The event types of a step: those that its form tells, else those of its words."""
         if events := acts_by_structure(reading, deed=self._deed):
             return events
-        cues = cues_of(reading, self._scopes.turn_cues(reading))
+        cues = cues_of(reading, self._scopes.turn_cues(reading, takes_turns=True))
         return [act for act, _ in acts_in_words(cues, vector)]
 
     def _place(

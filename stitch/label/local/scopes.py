@@ -231,12 +231,16 @@ class ScopeTracker:
             return -2.0
         return self._weights.turns(self.turn_cues(reading), vector, self._past.vector)
 
-    def turn_cues(self, reading: StepFeatures) -> list[float]:
-        """Cues of a turn to something else beside the words: who speaks, and what was asked."""
+    def turn_cues(self, reading: StepFeatures, *, takes_turns: bool = False) -> list[float]:
+        """Cues of a turn to something else beside the words: who speaks, and what was asked.
+
+        With `takes_turns`, what one role alone goes on to say is read as that of several people, none of whom leads.
+        """
         past = self._past
         two = len({*past.voices, reading.role}) <= 2
-        leads = two and (past.voices or [reading.role])[0] == reading.role
-        other = past.role != reading.role
+        turns = takes_turns and past.voices == [reading.role]
+        leads = two and not turns and (past.voices or [reading.role])[0] == reading.role
+        other = turns or past.role != reading.role
         asked = past.asked and other
         cues = (leads, two, not other, reading.asks, asked, asked and not reading.asks, past.kind == RESULT)
         return [*map(float, cues), min(len(set(reading.stems)), 12) / 12, float(leads and reading.asks)]
