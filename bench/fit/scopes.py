@@ -3,14 +3,15 @@
 First a logistic model of turning, from cues and vectors; for the examples of each set it is fitted on the others, so
 that it is trusted no more than on what it has not seen. Then a conditional logit: of the candidates of a step, those of
 the right scope are to win; first with gold history, then, so that it learns to live with its own mistakes, with the
-history its own choices make. Beside the sets, sessions of talk are woven, for few sets return to what was left.
+history its own choices make. What tells of rooms with more than two speakers is fitted to them alone, last. Beside the
+sets, sessions of talk are woven, for few sets return to what was left.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -35,6 +36,10 @@ SET_WEIGHT = 1_500.0
 """What the examples of a set count together."""
 LEAVING_WEIGHT = 1.5
 """What a step that opens a scope or returns to one counts beside one that goes on: both are rare."""
+IN_ROOMS = ("spoke there", "named there", "steps ago")
+"""What is told of rooms alone: fitted after all else."""
+OF_ROOMS = ("spoke last", "room", *IN_ROOMS)
+"""Features that are 0 where two speak: fitted to rooms with all others held, so that two speakers lose nothing."""
 SAMPLES = {"star": 130, "sgd": 130, "dialseg711": 50, "sgd_interleaved": 24}
 """So many trajectories of large sets are enough."""
 _TURN_UNIT = 0.001
@@ -64,6 +69,8 @@ class Turn(NamedTuple):
     turns: bool
 
 
+Group = tuple[Sequence[Example], float]
+"""Examples, and what each of them counts."""
 Sets = Mapping[str, Sequence[Labeled]]
 
 
@@ -244,8 +251,8 @@ def fit_scopes(sets: Sets) -> ScopeWeights:
     crossed = {name: turning for name, _, turning in left_out(turns, fit_turns)}
     every = fit_turns(turns)
 
-    def examples(weights: Sequence[float], *, gold: bool) -> list[tuple[list[Example], float]]:
-        found = []
+    def examples(weights: Sequence[float], *, gold: bool) -> list[Group]:
+        found = list[Group]()
         for name, own in sets.items():
             made = [
                 each for talk in own for each in Walk(talk, with_features(crossed[name], weights), gold=gold).examples
@@ -253,9 +260,22 @@ def fit_scopes(sets: Sets) -> ScopeWeights:
             found.append((made, SET_WEIGHT / max(1, len(made))))
         return found
 
+    others = [name for name in FEATURES if name not in IN_ROOMS]
     taught = examples(NOTHING.features, gold=True)
-    first = conditional_logit(taught)
-    return with_features(every, conditional_logit([*taught, *examples(first, gold=False)]))
+    first = conditional_logit(taught, free=others)
+    whole = conditional_logit([*taught, *examples(first, gold=False)], free=others)
+    if rooms := in_rooms(taught):
+        first = conditional_logit(rooms, free=OF_ROOMS, start=whole)
+        both = [*rooms, *in_rooms(examples(first, gold=False))]
+        whole = conditional_logit(both, free=OF_ROOMS, start=whole)
+    return with_features(every, whole)
+
+
+def in_rooms(groups: Sequence[Group]) -> list[Group]:
+    """The examples in which more than two speak, all of the same weight, as one group; nothing if there are none."""
+    room = FEATURES.index("room")
+    found = [each for own, _ in groups for each in own if each.features[-1, room]]
+    return [(found, SET_WEIGHT / len(found))] if found else []
 
 
 def with_features(weights: ScopeWeights, features: Sequence[float]) -> ScopeWeights:
@@ -263,19 +283,24 @@ def with_features(weights: ScopeWeights, features: Sequence[float]) -> ScopeWeig
     return replace(weights, features=features)
 
 
-def conditional_logit(groups: Sequence[tuple[Sequence[Example], float]]) -> list[float]:
-    """The weights by which the right candidates win; with each group, what each of its examples counts."""
+def conditional_logit(
+    groups: Sequence[Group], *, free: Collection[str] = FEATURES, start: Sequence[float] = NOTHING.features
+) -> list[float]:
+    """The weights by which the right candidates win; those of features that are not free stay as they start."""
     from scipy.optimize import minimize
 
     examples = [(example, weight) for own, weight in groups for example in own]
-    table = np.vstack([example.features for example, _ in examples])
+    own = [FEATURES.index(name) for name in free]
+    held = [0.0 if place in own else weight for place, weight in enumerate(start)]
+    every = np.vstack([example.features for example, _ in examples])
+    given, table = every @ held, every[:, own]
     right = np.concatenate([example.right for example, _ in examples])
     sizes = [len(example.right) for example, _ in examples]
     first, group = np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(len(sizes)), sizes)
     weigh = np.array([weight * (1.0 if example.right[0] else LEAVING_WEIGHT) for example, weight in examples])
 
     def loss(weights: Array) -> tuple[float, Array]:
-        scores = table @ weights
+        scores = given + table @ weights
         powers = np.exp(scores - np.maximum.reduceat(scores, first)[group])
         all_of, right_of = np.add.reduceat(powers, first), np.add.reduceat(powers * right, first) + 1e-12
         slope = weigh[group] * (powers / all_of[group] - powers * right / right_of[group])
@@ -283,7 +308,8 @@ def conditional_logit(groups: Sequence[tuple[Sequence[Example], float]]) -> list
         return float(value), table.T @ slope + RIDGE * weights
 
     found = minimize(loss, np.zeros(table.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    return [round(float(weight), 3) for weight in found.x]
+    fitted = dict(zip(own, found.x, strict=True))
+    return [round(float(fitted.get(place, weight)), 3) for place, weight in enumerate(held)]
 
 
 def measured(talks: Sequence[Labeled], weights: ScopeWeights) -> dict[str, Any]:

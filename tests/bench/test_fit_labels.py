@@ -46,6 +46,17 @@ def test_fitted_weights_find_the_scopes_they_were_taught(talks, tmp_path):
     assert scopes.measured(talks, read) == figures
 
 
+def test_weights_that_are_not_free_stay_as_they_start():
+    def example(right):
+        return scopes.Example(np.eye(2, len(FEATURES)), np.array([right, 1.0 - right]))
+
+    start = [0.5, -0.5, *[0.0] * (len(FEATURES) - 2)]
+    fitted = scopes.conditional_logit([([example(1.0)] * 9, 1.0)], free=["new"], start=start)
+    assert fitted[0] == 0.5
+    assert fitted[1] < -0.5
+    assert not any(fitted[2:])
+
+
 def test_the_run_that_a_step_names_is_its_scope_where_there_is_no_gold(tmp_path):
     rows = [{"id": f"run{n // 2}:{n}", "role": "user", "content": f"step {n}"} for n in range(4)]
     file = tmp_path / "t.jsonl.gz"

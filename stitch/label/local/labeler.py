@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NAME = "local-29"
+NAME = "local-30"
 """Changes whenever the same steps would get other labels."""
 
 _AT_ONCE = 256

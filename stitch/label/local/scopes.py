@@ -1,6 +1,6 @@
 """Thematic scopes (§2.2.1): each step goes on in the current scope, returns to an earlier one, or opens a new one.
 
-A dozen features speak for each candidate, and a conditional logit weighs them. One of them is the chance that a step
+Seventeen features speak for each candidate, and a conditional logit weighs them. One of them is the chance that a step
 turns to something else, which a logistic model reads from the step, the one before, and who speaks. Both are fitted by
 `python -m stitch.bench.fit scopes`. More than 400 lines because choosing, assigning and joining share one memory of the
 trajectory. A result stays with its call, and a step with the one it names as its parent.
@@ -34,8 +34,8 @@ _MOST_COMPARED = 256
 _PAUSE_S, _LONGEST_PAUSE, _NEW_SESSION = 600.0, 6.0, 3.0
 
 FEATURES = (
-    "current", "new", "words", "nearest", "keys", "speaker", "addressed", "size", "few words",
-    "begins", "pause", "turns", "room", "switches so far",
+    "current", "new", "words", "nearest", "keys", "addressed", "spoke last", "spoke there", "named there", "steps ago",
+    "size", "few words", "begins", "pause", "turns", "room", "switches so far",
 )  # fmt: skip
 """What speaks for a candidate:
 
@@ -43,8 +43,9 @@ FEATURES = (
 - *words*: share of the step's words, weighed by rarity, that were said in the scope.
 - *nearest*: of an earlier scope, how far its recent steps lie behind those nearest in meaning (difference of cosines).
 - *keys*: shared names, values and identifiers, each by how few scopes have it.
-- *speaker*: whether this speaker spoke there last, in a room of more than two.
 - *addressed*: whether somebody whom the step names spoke there last, or its last step names the speaker.
+- *spoke last*, *spoke there*, *named there*, *steps ago*: in a room of more than two, whether this speaker spoke there
+  last, whether ever, whether somebody whom the step names did, and the logarithm of the steps since its last.
 - *size*: of an earlier scope, the logarithm of its steps.
 - *few words*: of the current scope, how little the step says of its own.
 - *begins*: of a new scope, whether instructions precede the step or earlier scopes began with the same words.
@@ -67,6 +68,8 @@ class Scope:
     """Stems with how often they were said."""
     keys: dict[str, int] = field(default_factory=dict)
     """Names, values and identifiers, folded."""
+    speakers: dict[str, int] = field(default_factory=dict)
+    """Roles with how many steps are theirs."""
     gist: NDArray[np.int32] | None = None
     """Sum of the vectors of its steps, the older ones faded."""
     addressed: list[str] = field(default_factory=list)
@@ -188,16 +191,22 @@ class ScopeTracker:
             stays = scope is current
             shared = sum(weight for stem, weight in weights.items() if stem in scope.terms) / total
             keys = sum(1 / len(past.holders[key]) for key in reading.keys if key in scope.keys)
-            speaker = room * (past.spoke.get(reading.role) == scope.number)
             named = any(past.spoke.get(one) == scope.number for one in reading.addressed)
-            same = [shared, 0.0 if stays else meaning - nearest, min(keys, 3.0), speaker]
+            same = [shared, 0.0 if stays else meaning - nearest, min(keys, 3.0)]
             same.append(float(named) + (reading.role in scope.addressed))
+            same += self._known_in_room(reading, scope) if room else [0.0] * 4
             if stays:
                 found.append(Candidate(scope, [1.0, 0.0, *same, 0.0, few_words, *[0.0] * 5]))
             else:
                 found.append(Candidate(scope, [0.0, 0.0, *same, log(scope.steps), 0.0, 0.0, *leaving]))
-        found.append(Candidate(None, [0.0, 1.0, *[0.0] * 7, float(begins), *leaving]))
+        found.append(Candidate(None, [0.0, 1.0, *[0.0] * 10, float(begins), *leaving]))
         return found
+
+    def _known_in_room(self, reading: StepFeatures, scope: Scope) -> list[float]:
+        """Whether who speaks spoke in a scope last, whether ever, whether who is named did, and how long ago it was."""
+        last, there = self._past.spoke.get(reading.role) == scope.number, reading.role in scope.speakers
+        named = any(one in scope.speakers for one in reading.addressed)
+        return [*map(float, (last, there, named)), log(max(1, self._past.position - scope.spans[-1][1]))]
 
     def _shortlist(self, reading: StepFeatures) -> list[Scope]:
         """The scopes worth comparing: the current one, the latest, those of who speaks and is named."""
@@ -340,7 +349,7 @@ class ScopeTracker:
         for first, last in young.spans:
             for position in range(first, last + 1):
                 home.spans = _with_place(home.spans, position)
-        for own, theirs in ((home.terms, young.terms), (home.keys, young.keys)):
+        for own, theirs in ((home.terms, young.terms), (home.keys, young.keys), (home.speakers, young.speakers)):
             for key, count in theirs.items():
                 own[key] = own.get(key, 0) + count
         if home.gist is not None and young.gist is not None:
@@ -361,6 +370,7 @@ class ScopeTracker:
         """Add to a scope what a step at a position holds."""
         scope.steps += 1
         scope.spans = _with_place(scope.spans, position)
+        scope.speakers[reading.role] = scope.speakers.get(reading.role, 0) + 1
         for stem in reading.stems:
             scope.terms[stem] = scope.terms.get(stem, 0) + 1
         for key in reading.keys:
@@ -370,6 +380,7 @@ class ScopeTracker:
                 self._past.holders[key] = [*holders, scope.number][-_MAX_HOLDERS:]
         scope.terms, dropped = _bounded(scope.terms, _MAX_TERMS), scope.keys
         scope.keys = _bounded(scope.keys, _MAX_KEYS)
+        scope.speakers = _bounded(scope.speakers, _MAX_KEYS)
         for key in dropped.keys() - scope.keys.keys():
             self._release(key, scope)
 
@@ -392,6 +403,7 @@ class ScopeTracker:
         scope.spans = [part for span in scope.spans for part in _without_place(span, position)]
         for stem in dict.fromkeys(reading.stems):
             _uncount(self._past.counts, stem)
+        _uncount(scope.speakers, reading.role)
         for stem in reading.stems:
             _uncount(scope.terms, stem)
         for key in reading.keys:
