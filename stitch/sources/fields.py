@@ -24,11 +24,12 @@ _NAMING = ("user", "username", "participant", "agent", "actor", "sender_name", "
            "user_name", "speaker_label", "author_id", "sender_id", "user_id", "from_id", "speakerId",
            "participantId")  # fmt: skip
 _AUTHORS = ("role", "author", "from", "sender", "user")
+_AUTHORING = re.compile(r"(?i).*(?:author|creator|sender|speaker|poster)")
 SPEAKERS = (*_SAYING, "source", *_NAMING)
 _NEVER_NUMBERS = ("role", "source", "from")
 _ENVELOPES = ("message", "data", "kwargs", "info")
-_NAMES = ("role", "real_name", "full_name", "label", "displayName", "display_name", "nickname", "login", "name",
-          "username", "user", "application", "participantRole", "id")  # fmt: skip
+_NAMES = ("role", "real_name", "full_name", "fullName", "label", "displayName", "display_name", "nickname", "login",
+          "name", "username", "user", "application", "participantRole", "id")  # fmt: skip
 _PEOPLE = re.compile(r"(?i)(?:.*_)?(?:users|user_?profiles?|participants|parties|members|speakers|people|contacts)")
 """Under which names a record says of people, by their ids, what they are called."""
 _PERSON_IDS = ("speakerId", "participantId", "user_id", "userId", "uuid", "id")
@@ -37,7 +38,7 @@ SHOWN = ("embeds", "forwardedMessage", "forwarded", "quoted", "cards", "attachme
          "inlineFile")  # fmt: skip
 """What a message without words of its own shows."""
 TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", "utterance", "blocks", "items", "body",
-               "msg", "mes", "rawText", "transcript", "sentences")  # fmt: skip
+               "msg", "mes", "rawText", "transcript", "sentences", "cooked")  # fmt: skip
 _TEXT_NAMES = frozenset((*TEXT_FIELDS, *SHOWN))
 _ALIASES = {
     "timestamp": ("date_unixtime", "timestamp_ms", "created_at", "create_at", "createdAt", "create_time", "created",
@@ -54,7 +55,10 @@ _TIME = re.compile(
     r"(?:^|.*_)(?:timestamp|time|ts|created|sent|logged)(?:_(?:at|ms|ts|utc|time|unix))?|.*_(?:created|sent|logged)_at"
     r"|(?:sent|logged|created|event)(?:At|Time|Timestamp)"
 )
-_NO_TIME = re.compile(r"(?i)edit|updat|end|expire|complet|last|finish|modif|process|read|parent|thread|wait|duration")
+_DATED = re.compile(r"(?i)time|date|sent|logged|created|(?:^|_)ts(?:_|$)")
+_NO_TIME = re.compile(
+    r"(?i)birth|due|edit|updat|end|expire|complet|last|finish|modif|process|read|parent|thread|wait|duration"
+)
 _WHEN = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|\d{10,19}(?:\.\d+)?")
 _LEAST_TIME, _MOST_TIME = 3e8, 4e18
 """What a number must be to be a time: seconds after 1979, or a smaller unit of them."""
@@ -208,12 +212,16 @@ def role_in(fields: Mapping[str, Any], *, typed: bool = False) -> str | None:
                 return name
             if type(value) is int and name not in _NEVER_NUMBERS:
                 return name if _says(fields) else None
-    return _typed_role(fields) if typed or has_text else None
+    return _otherwise_in(fields, has_text=has_text) if typed or has_text else None
 
 
-def _typed_role(fields: Mapping[str, Any]) -> str | None:
-    """The field that says of which kind a record is, if that is a role."""
-    return next((name for name in ("type", "event") if plain_role(str(fields.get(name))) in KNOWN_ROLES), None)
+def _otherwise_in(fields: Mapping[str, Any], *, has_text: bool) -> str | None:
+    """The field with an object that names who wrote a text, or the kind of a record, if that is a role."""
+    objects = ((name, value) for name, value in fields.items() if has_text and isinstance(value, Mapping))
+    author = next((name for name, value in objects if _AUTHORING.fullmatch(name) and named_in(value)), None)
+    return author or next(
+        (name for name in ("type", "event") if plain_role(str(fields.get(name))) in KNOWN_ROLES), None
+    )
 
 
 def _may_say_who(fields: Mapping[str, Any], name: str, *, has_text: bool) -> bool:
@@ -302,11 +310,12 @@ def taken_of(metadata: dict[str, Any], *names: str) -> Row:
 
 def is_time(key: str, value: Any) -> bool:
     """Whether a field says when something was said, by its name and by what stands there."""
-    if not _TIME.fullmatch(key) or _NO_TIME.search(key):
+    if _NO_TIME.search(key):
         return False
     if isinstance(value, str):
-        return bool(_WHEN.fullmatch(value))
-    return isinstance(value, int | float) and not isinstance(value, bool) and _LEAST_TIME < value < _MOST_TIME
+        return bool(_DATED.search(key) and _WHEN.fullmatch(value))
+    counts = isinstance(value, int | float) and not isinstance(value, bool)
+    return counts and bool(_TIME.fullmatch(key)) and _LEAST_TIME < value < _MOST_TIME
 
 
 def time_in(record: Mapping[str, Any]) -> Any:

@@ -200,9 +200,20 @@ def text_in(part: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
         part, text = {**part, **beside, "text": text.get("value")}, text.get("value")
     if text is None and (held := _held_in(part)) is not None:
         part, text = {**part, held[0]: {**part[held[0]], held[1]: None}}, _text_held(part)
+    if not isinstance(text, str) and (nested := _text_of_node(part)) is not None:
+        text = nested
     if text is None and part.get("type") == "refusal":
         part, text = {"refused": True, **part}, part.get("refusal")
     return text, part
+
+
+def _text_of_node(part: Mapping[str, Any]) -> str | None:
+    """The words of a node of a rich text, which its leaves say; blocks stand below each other."""
+    inner = first_of(part, ("content", "children", "elements"), list) or []
+    if not all(isinstance(one, Mapping) and isinstance(one.get("type"), str) for one in inner):
+        return None
+    texts = [one["text"] if isinstance(one.get("text"), str) else _text_of_node(one) for one in inner]
+    return ("" if any("text" in one for one in inner) else "\n").join(filter(None, texts)) or None
 
 
 def beyond_texts(parts: list[Any]) -> list[dict[str, Any]]:

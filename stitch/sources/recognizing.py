@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import PurePath
@@ -15,6 +16,7 @@ from stitch.sources.fields import BROKEN, Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import first_of
 from stitch.sources.traces import SpanContent, TraceReader, broken, in_order
+from stitch.text.dates import iso_of
 
 TrajectoryRow = tuple["str | None", "Row | StepRejectedError"]
 Recognizer = Callable[[Any], bool]
@@ -25,6 +27,10 @@ IDS = (
     "sample_id",
 )  # fmt: skip
 """The fields by which a record names its trajectory, the first that counts first."""
+
+
+_SLASHED = re.compile(r"(?P<one>\d{1,2})/(?P<other>\d{1,2})/(?P<year>(?:20)?\d\d)(?!\d)")
+_MONTHS = 12
 
 
 class FileReading:
@@ -46,6 +52,8 @@ class FileReading:
         self.traces = TraceReader(self.messages)
         self.recognized = False
         """Whether a record of the file was of a known format; what stands between such records is then an event."""
+        self.month_first: bool | None = None
+        """Whether `1/2/26` is in January, if a time of the file has shown it."""
         self._default = default
         self._nameless = nameless
         self._whole: dict[str, int] = {}
@@ -53,8 +61,8 @@ class FileReading:
     def save(self) -> dict[str, Any]:
         """The memory as JSON."""
         shown = {trace: sorted(digests) for trace, digests in self.traces.shown.items()}
-        return {"recognized": self.recognized, "whole": self._whole, "tools": self.messages.tools.names,
-                "shown": shown, "conversations": self.traces.conversations}  # fmt: skip
+        return {"recognized": self.recognized, "whole": self._whole, "tools": self.messages.tools.names, "shown": shown,
+                "conversations": self.traces.conversations, "month_first": self.month_first}  # fmt: skip
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on where `save` was called."""
@@ -63,6 +71,20 @@ class FileReading:
         self.messages.tools.names = dict(saved["tools"])
         self.traces.shown = {trace: set(digests) for trace, digests in saved["shown"].items()}
         self.traces.conversations = dict(saved.get("conversations", {}))
+        self.month_first = saved.get("month_first")
+
+    def time_of(self, stamp: Any) -> Any:
+        """A time; of two numbers before a year, which is the month as far as the file has shown it."""
+        found = _SLASHED.match(stamp) if isinstance(stamp, str) else None
+        if found is None:
+            return stamp
+        one, other = int(found["one"]), int(found["other"])
+        if max(one, other) > _MONTHS:
+            self.month_first = other > _MONTHS
+        if self.month_first is None:
+            return stamp
+        month, day = (one, other) if self.month_first else (other, one)
+        return iso_of(f"20{found['year'][-2:]}-{month}-{day}{stamp[found.end() :]}")
 
     def name(self, trajectory: str | None, record: Any, *, whole: bool) -> str:
         """The name of the trajectory of a record; the second of two `whole` ones that do not go on is numbered."""

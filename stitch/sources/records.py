@@ -60,7 +60,7 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
         if kept:
             row = {**row, "metadata": {**kept, **row.get("metadata", {})}}
         try:
-            step, kept = make_step(row), {}
+            step, kept = make_step({**row, "timestamp": reading.time_of(row.get("timestamp"))}), {}
         except StepRejectedError as error:
             # What the record knows of the whole trajectory stands in its first step, also if this is another one.
             kept = _about_trajectory(row)

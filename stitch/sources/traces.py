@@ -17,11 +17,11 @@ import orjson
 
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import RowStream
-from stitch.sources.fields import BROKEN, Row, is_message, is_system
+from stitch.sources.fields import BROKEN, Row, is_message, is_system, seconds_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import first_of, listed, object_in, text_of, unwritten, without
 from stitch.sources.unread import texts_in
-from stitch.text.dates import seconds_of
+from stitch.text import dates
 
 NESTED = ("messages", "generations", "message", "choices", "output")
 """Where the messages of what a run is given, or gives, stand."""
@@ -183,7 +183,7 @@ _LAST = float("inf"), ""
 
 
 def _place(at: Any) -> tuple[float, str] | None:
-    return None if at is None else (seconds_of(at) or 0.0, str(at))
+    return None if at is None else (dates.seconds_of(at) or 0.0, str(at))
 
 
 def _asked_for(name: str, arguments: Any) -> str:
@@ -287,8 +287,11 @@ _KINDS = {
     **dict.fromkeys(("function", "tool", "mcp_tool"), "tool"),
     **dict.fromkeys(("embedding", "span", "event", "agent", "chain", "general", "guardrail", "evaluator"), "chain"),
 }  # fmt: skip
-_TRACES, _BEGUN, _ENDED = ("traceId", "trace_id"), ("startTime", "start_time"), ("endTime", "end_time")
-_HOLDERS = ("parentObservationId", "parent_observation_id", "parent_span_id")
+_TRACES = ("traceId", "trace_id", "root_span_id")
+_BEGUN, _ENDED = ("startTime", "start_time", "start_ns", "start"), ("endTime", "end_time", "end")
+_HOLDERS = ("parentObservationId", "parent_observation_id", "parent_span_id", "span_parents", "parent_id")
+_BESIDE = ("attributes", "meta", "span_attributes", "metrics")
+"""Where tracers keep what a span is."""
 _STATUS = ("statusMessage", "status_message")
 _OBSERVED = (*_TRACES, *_BEGUN, "observations", "input", "output", "timestamp", "type")
 
@@ -315,21 +318,33 @@ def _trace_run(record: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _observed(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """An observation of Langfuse, or a span of a tracer of its kind, that stands alone."""
-    trace = first_of(record, _TRACES)
-    if trace is None or first_of(record, _BEGUN) is None or str(record.get("type")).lower() not in _KINDS:
+    """An observation of Langfuse, or a span of a tracer of its kind (Opik, Braintrust, Datadog), that stands alone."""
+    for name in _BESIDE:
+        record = {**without(record, name), **held} if (held := object_in(record, name)) else record
+    trace, kind = first_of(record, _TRACES), record.get("kind") or record.get("type")
+    if trace is None or first_of(record, _BEGUN) is None or str(kind).lower() not in _KINDS:
         return None
-    return {**_observation(record, parent=trace), "trace_id": trace}
+    identity = record.get("span_id") or record.get("id")
+    return {**_observation({**record, "type": kind}, parent=trace), "trace_id": trace, "id": identity}
 
 
 def _observation(entry: Mapping[str, Any], *, parent: Any) -> dict[str, Any]:
     """An observation of Langfuse, or a span of a tracer of its kind, as a run."""
-    kind, given, gave = str(entry.get("type")).lower(), unwritten(entry.get("input")), unwritten(entry.get("output"))
+    kind, given, gave = str(entry.get("type")).lower(), _value(entry.get("input")), _value(entry.get("output"))
     called = kind == "span" and isinstance(given, Mapping) and gave is not None
     return {**without(entry, *_OBSERVED), "run_type": "tool" if called else _KINDS.get(kind, "chain"),
-            "start_time": first_of(entry, _BEGUN), "end_time": first_of(entry, _ENDED),
-            "observation_type": entry.get("type"), "parent_run_id": first_of(entry, _HOLDERS) or parent,
+            "start_time": seconds_of(first_of(entry, _BEGUN)), "end_time": seconds_of(first_of(entry, _ENDED)),
+            "observation_type": entry.get("type"), "parent_run_id": _first(first_of(entry, _HOLDERS)) or parent,
             "inputs": given, "outputs": gave}  # fmt: skip
+
+
+def _value(side: Any) -> Any:
+    """What a span was given or gave, which may stand in an object, or as JSON."""
+    return unwritten(side["value"] if isinstance(side, Mapping) and list(side) == ["value"] else side)
+
+
+def _first(held: Any) -> Any:
+    return held[0] if isinstance(held, list) and held else held
 
 
 def _agents_span(record: Mapping[str, Any]) -> dict[str, Any] | None:

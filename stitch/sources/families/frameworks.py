@@ -18,7 +18,7 @@ Messages = Iterator[Any]
 _PART_ROLES = {"system-prompt": "system", "user-prompt": "user", "tool-return": "tool", "retry-prompt": "tool"}
 _LIVE = ("turns", "modelTurn", "functionCalls", "functionResponses")
 LIVE = ("setup", "setupComplete", "clientContent", "serverContent", "toolCall", "toolResponse", "realtimeInput")
-_DIALOGUES = ("dialog", "dialogue", "utterances", "turns", "conversation", "log")
+_DIALOGUES = ("dialog", "dialogue", "utterances", "turns", "conversation", "log", "segments")
 
 
 def is_memory_step(record: Any) -> bool:
@@ -175,7 +175,8 @@ def live_message(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
 def spoken_in_turn(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """A dialogue that says what is said and not by whom: two speak in turn."""
     field = dialogue_of(record) or ""
-    turns = [{"role": f"speaker {number % 2 + 1}", **(said if isinstance(said, Mapping) else {"text": said})}
+    who = "text" if field == "segments" else "speaker {}"  # of a transcript nobody knows who speaks
+    turns = [{"role": who.format(number % 2 + 1), **(said if isinstance(said, Mapping) else {"text": said})}
              for number, said in enumerate(record[field])]  # fmt: skip
     return talk(record, turns, reader, field=field)
 
