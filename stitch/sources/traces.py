@@ -288,88 +288,82 @@ _KINDS = {
     **dict.fromkeys(("embedding", "span", "event", "agent", "chain", "general", "guardrail", "evaluator"), "chain"),
 }  # fmt: skip
 _TRACES = ("traceId", "trace_id", "root_span_id")
-_BEGUN, _ENDED = ("startTime", "start_time", "start_ns", "start"), ("endTime", "end_time", "end")
-_HOLDERS = ("parentObservationId", "parent_observation_id", "parent_span_id", "span_parents", "parent_id")
-_BESIDE = ("attributes", "meta", "span_attributes", "metrics")
+_BEGUN = ("startTime", "start_time", "start_ns", "start", "started_at")
+_ENDED = ("endTime", "end_time", "end", "ended_at")
+_HOLDERS = (
+    "parentObservationId",
+    "parent_observation_id",
+    "parent_span_id",
+    "span_parents",
+    "parent_id",
+    "parent_run_id",
+)
+_BESIDE = ("attributes", "meta", "span_attributes", "metrics", "span_data")
 """Where tracers keep what a span is."""
 _STATUS = ("statusMessage", "status_message")
-_OBSERVED = (*_TRACES, *_BEGUN, "observations", "input", "output", "timestamp", "type")
+_OBSERVED = (*_TRACES, *_BEGUN, *_ENDED, "observations", "input", "output", "response", "timestamp", "type", "kind")
 
 
 def run_of(record: Any) -> dict[str, Any] | None:
-    """A run of LangSmith, or a record of Langfuse, Opik, OpenAI's Agents SDK or Weave as one; None if it is neither."""
+    """A run of LangSmith, or a span or trace of a tracer of its kind as one; None if it is none.
+
+    Langfuse, Opik, Braintrust, Datadog, Weave and the Agents SDK of OpenAI write such spans.
+    """
     if not isinstance(record, Mapping):
         return None
     if "run_type" in record:
         return dict(record) if isinstance(record["run_type"], str) and "inputs" in record else None
-    return next((run for read in (_trace_run, _agents_span, _observed, _weave_call) if (run := read(record))), None)
-
-
-def _trace_run(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A trace of Langfuse, with its observations as the runs inside it, or of the Agents SDK."""
-    observations, trace = record.get("observations"), record.get("id") or record.get("traceId")
-    if isinstance(observations, list) and all(isinstance(entry, Mapping) for entry in observations):
-        return {**without(record, *_OBSERVED), "run_type": "chain", "trace_id": trace, "id": trace,
-                "start_time": record.get("timestamp"), "inputs": record.get("input"), "outputs": record.get("output"),
-                "child_runs": [_observation(entry, parent=trace) for entry in observations]}  # fmt: skip
-    if record.get("object") != "trace" or trace is None:
+    flat = _flat(record)
+    if not _is_traced(flat, kept="span_data" in record):
         return None
-    return {**record, "inputs": None, "run_type": "chain", "trace_id": trace, "name": record.get("workflow_name")}
+    trace, begun = first_of(flat, (*_TRACES, "id")), first_of(flat, (*_BEGUN, "timestamp"))
+    return {"trace_id": trace, "start_time": seconds_of(begun), **_run(flat), "child_runs": flat.get("observations")}
 
 
-def _observed(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """An observation of Langfuse, or a span of a tracer of its kind (Opik, Braintrust, Datadog), that stands alone."""
+def _is_traced(flat: Mapping[str, Any], *, kept: bool) -> bool:
+    """Whether fields are those of a trace or of a span, also if it was `kept` apart or stands inside another."""
+    inside = flat.get("observations")
+    if isinstance(inside, list) and all(isinstance(one, Mapping) for one in inside):
+        return True
+    if flat.get("object") == "trace" or "op_name" in flat:
+        return True
+    told = first_of(flat, _BEGUN) is not None and _kind_of(flat) in _KINDS
+    return first_of(flat, _TRACES) is not None and (told or kept or "parent_run_id" in flat)
+
+
+def _kind_of(flat: Mapping[str, Any]) -> str:
+    return str(flat.get("kind") or flat.get("type")).lower()
+
+
+def _flat(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a span, with those of the objects in which tracers keep some."""
     for name in _BESIDE:
         record = {**without(record, name), **held} if (held := object_in(record, name)) else record
-    trace, kind = first_of(record, _TRACES), record.get("kind") or record.get("type")
-    if trace is None or first_of(record, _BEGUN) is None or str(kind).lower() not in _KINDS:
-        return None
-    identity = record.get("span_id") or record.get("id")
-    return {**_observation({**record, "type": kind}, parent=trace), "trace_id": trace, "id": identity}
+    if not isinstance(record.get("op_name"), str) or "inputs" not in record:
+        return without(record, "op_name")
+    name, given = record["op_name"].rsplit("/", 1)[-1].split(":")[0], record["inputs"]
+    return {
+        **record,
+        "name": name,
+        "type": "llm" if "messages" in object_in(record, "inputs") else "tool",
+        "input": given,
+    }
 
 
-def _observation(entry: Mapping[str, Any], *, parent: Any) -> dict[str, Any]:
-    """An observation of Langfuse, or a span of a tracer of its kind, as a run."""
-    kind, given, gave = str(entry.get("type")).lower(), _value(entry.get("input")), _value(entry.get("output"))
+def _run(flat: Mapping[str, Any]) -> dict[str, Any]:
+    kind = _kind_of(flat)
+    given, gave = _value(flat.get("input")), _value(first_of(flat, ("output", "response")))
     called = kind == "span" and isinstance(given, Mapping) and gave is not None
-    return {**without(entry, *_OBSERVED), "run_type": "tool" if called else _KINDS.get(kind, "chain"),
-            "start_time": seconds_of(first_of(entry, _BEGUN)), "end_time": seconds_of(first_of(entry, _ENDED)),
-            "observation_type": entry.get("type"), "parent_run_id": _first(first_of(entry, _HOLDERS)) or parent,
+    holder, identity = first_of(flat, _HOLDERS), flat.get("span_id") or flat.get("id")
+    return {**without(flat, *_OBSERVED), "run_type": "tool" if called else _KINDS.get(kind, "chain"), "id": identity,
+            "name": flat.get("name") or flat.get("workflow_name"), "end_time": seconds_of(first_of(flat, _ENDED)),
+            "observation_type": flat.get("type"), "parent_run_id": holder[0] if isinstance(holder, list) else holder,
             "inputs": given, "outputs": gave}  # fmt: skip
 
 
 def _value(side: Any) -> Any:
     """What a span was given or gave, which may stand in an object, or as JSON."""
     return unwritten(side["value"] if isinstance(side, Mapping) and list(side) == ["value"] else side)
-
-
-def _first(held: Any) -> Any:
-    return held[0] if isinstance(held, list) and held else held
-
-
-def _agents_span(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    span = object_in(record, "span_data")
-    if not span or record.get("trace_id") is None:
-        return None
-    kind, given = span.get("type"), span.get("input")
-    return {**_begun(record, "span_data"), **without(span, "type", "input", "output", "response"),
-            "run_type": _KINDS.get(str(kind), "chain"), "span_type": kind, "name": span.get("name") or kind,
-            "inputs": arguments_in({"input": given}) if isinstance(given, str) else given,
-            "outputs": span.get("output") or span.get("response")}  # fmt: skip
-
-
-def _weave_call(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    if not isinstance(record.get("op_name"), str) or "inputs" not in record:
-        return None
-    return {**_begun(record, "output"), "outputs": record.get("output"),
-            "run_type": "llm" if "messages" in object_in(record, "inputs") else "tool",
-            "name": record["op_name"].rsplit("/", 1)[-1].split(":")[0]}  # fmt: skip
-
-
-def _begun(record: Mapping[str, Any], taken: str) -> dict[str, Any]:
-    """The fields of a run, of which one is `taken`, with when and inside which other it began."""
-    return {**without(record, taken, "parent_id", "started_at", "ended_at"), "start_time": record.get("started_at"),
-            "end_time": record.get("ended_at"), "parent_run_id": record.get("parent_id")}  # fmt: skip
 
 
 def arguments_in(inputs: Any) -> Any:
