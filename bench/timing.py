@@ -97,12 +97,12 @@ def percentiles(name: str, values: Sequence[float]) -> Figures:
     return {f"{name}_p50_ms": percentile(values, 50), f"{name}_p95_ms": percentile(values, 95)}
 
 
-def resident_mb() -> float:
-    """Megabytes that this process holds now, with pages of mapped files; its peak where the system tells no more."""
+def resident_mb(*, mapped: bool = True) -> float:
+    """Megabytes that this process holds now, with pages of mapped files or not; its peak where nothing says more."""
     status = Path("/proc/self/status")
     if status.exists():
         lines = (line.split() for line in status.read_text().splitlines())
-        return next(int(words[1]) for words in lines if words[0] == "VmRSS:") * 1024 / 1e6
+        return next(int(words[1]) for words in lines if words[0] == ("VmRSS:" if mapped else "RssAnon:")) * 1024 / 1e6
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
