@@ -108,7 +108,6 @@ test-drawn: $(STAMP)
 test-kills: $(STAMP)
 	$(BIN)/python tests/faults/kills.py --runs $$((160 / $(PART)))
 	$(BIN)/python tests/cluster/kills.py --kills $$((200 / $(PART)))
-	STITCH_TEST_PLACES=$$((50 / $(PART))) $(BIN)/pytest -n 0 tests/store/test_damage.py
 
 test-erased: $(STAMP)
 	$(BIN)/python tests/security/erased_words.py --erasures $$((198 / $(PART))) --steps 18
