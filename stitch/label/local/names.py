@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import count, pairwise
 from math import log
 from typing import TYPE_CHECKING, Any
@@ -220,7 +220,7 @@ class ScopeNames:
     def save(self) -> dict[str, Any]:
         """Everything remembered, as JSON values."""
         return {
-            "scopes": [asdict(scope) for scope in self._scopes],
+            "scopes": [{**vars(scope)} for scope in self._scopes],
             "said": self._said,
             "total": self._total,
             "taken": self._taken,
