@@ -26,13 +26,8 @@ from stitch.text.words import (
 MAX_MENTIONS = 48
 """The most values of one step that are kept."""
 MAX_VALUE_CHARS = 80
-VALUE_CLASSES = (
-    "price", "rating", "date", "day", "time", "place", "person", "organization", "name", "quantity", "number",
-    "identifier", "file", "function", "error", "citation", "url", "email", "phone", "percentage", "address",
-)  # fmt: skip
-"""The classes that `find_mentions` gives."""
 SHAPES = word_set("url email error file function price identifier date time phone percentage")
-"""Those of them that a value has by its shape, whatever the language around it."""
+"""The classes that a value has by its shape, whatever the language around it."""
 
 PLACE_SUFFIX = word_list("places")
 ORGANIZATION_SUFFIX = word_list("organizations")

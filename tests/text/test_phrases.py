@@ -17,7 +17,7 @@ from stitch.text.identifiers import FINDER, FORMS, handles, identifiers
 from stitch.text.kinds import kinds_of, singular_stem
 from stitch.text.languages import language_of
 from stitch.text.markers import Quoted, escape_unseen, harmless, harmless_json, seen
-from stitch.text.numbers import number, ordinal
+from stitch.text.numbers import number
 from stitch.text.values import find_mentions
 from stitch.text.words import singular, words
 
@@ -61,7 +61,7 @@ READ: dict[str, Callable[[str, str], str]] = {
     "moments": lambda _, text: ", ".join(find_moments(text)),
     "spans": lambda _, question: ", ".join(map(days, spans_of(question, asked=ASKED))),
     "kinds": kinds,
-    "numbers": lambda _, said: f"{number(said)}, counting {ordinal(said)}",
+    "numbers": lambda _, said: str(number(said)),
     "days": lambda said, text: day_meant(text, said=said) or "",
 }
 
