@@ -7,6 +7,7 @@ ingest path can take.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, zip_longest
@@ -105,12 +106,18 @@ class DataSet:
         )
 
     def limited(self, questions: int | None) -> DataSet:
-        """The set cut to a number of questions, of each type in turn, with their trajectories; all of it if None."""
+        """The set cut to a number of questions, with their trajectories; all of it if None.
+
+        They are of each type in turn, and spread over the set: the first ones may be of its easiest trajectories.
+        """
         if questions is None:
             return self
         by_type: dict[str, list[int]] = {}
         for place, question in enumerate(self.questions):
             by_type.setdefault(question.type, []).append(place)
         turns = chain.from_iterable(zip_longest(*by_type.values()))
-        chosen = sorted(islice((place for place in turns if place is not None), questions))
+        taken = islice((place for place in turns if place is not None), questions)
+        quotas = Counter(self.questions[place].type for place in taken)
+        spread = ((by_type[kind], quota, number) for kind, quota in quotas.items() for number in range(quota))
+        chosen = sorted(places[number * len(places) // quota] for places, quota, number in spread)
         return self.only(tuple(self.questions[place] for place in chosen))

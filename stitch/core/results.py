@@ -103,10 +103,6 @@ class Selection(NamedTuple):
     intent_filter: IntentFilter
     reasons: tuple[str, ...] = ()
     """One short sentence per selected label: what in the question licenses it."""
-    remainder: str | None = None
-    """The question without names that labels stand for, for similarity to find the rest; all of it if None."""
-    likely: bool = False
-    """Whether the labels are only likely: then, by default, they are weighed beside similarity, and do not decide."""
     made_by: FilterMaker = FilterMaker.WORDS
     speaker: str = ""
     """The speaker asked for, as the question calls them; empty if nobody in particular, or if words decide."""

@@ -43,8 +43,8 @@ Inventories = Callable[[str, str | None], LabelInventory]
 
 ASKED_SHARE = 0.4
 """What the part of a question behind its clause counts once more, beside the whole."""
-_SHORT_CHARS, _LEAST_STRENGTH = 180, 0.1
-"""Steps up to this length say little of what they are about; below the least strength hints are not read."""
+_SHORT_CHARS = 180
+"""Steps up to this length say little of what they are about."""
 
 
 class Candidate(NamedTuple):
@@ -142,13 +142,12 @@ class Pool:
     def strengths(self) -> Column:
         """Strength of context hints for each trajectory, from 0 to 1: how far its steps lean on their neighbors.
 
-        It is told by the length of most: hints count less where steps are long, and are not read where they count less
-        than the least.
+        It is told by the length of most: hints count less where steps are long.
         """
         lengths = [len(one.text) for one in self.snippets]
         middle = np.array([sorted(lengths[own])[(own.stop - own.start) // 2] for own in self.trajectories])
-        shares: Column = np.minimum(1.0, _SHORT_CHARS / np.maximum(1, middle)) ** 2
-        return np.where(shares >= _LEAST_STRENGTH, shares, 0.0)
+        shares: Column = np.minimum(1.0, _SHORT_CHARS / np.maximum(1, middle))
+        return shares
 
     @cached_property
     def kinds(self) -> list[Kind]:

@@ -29,6 +29,8 @@ _NEARLY, _NEWEST = 0.9, 0.2
 """Statements with this share of the best similarity are about as near; the newest of them counts so much."""
 _LONG_GOAL = 8
 """Steps between the first and the last of a goal whose end tells more than its beginning."""
+_RARE = 2.0
+"""The inverse document frequency, as a natural logarithm, from which a class counts in full: one step in seven."""
 _ASKING_CHARS = 120
 """Longer steps that end with a question tell something, too."""
 _ASKS = ("?", "？", "؟")
@@ -40,7 +42,10 @@ def only_asks(one: MemorySnippet) -> bool:
 
 
 def goal(pool: Pool) -> Column | None:
-    """Whether its scope is the one asked about: by its name, by identifiers said in it, by its steps most alike."""
+    """Whether its scope is the one asked about: by its name, by identifiers said in it, by its steps most alike.
+
+    The name that a scope has without a model is a guess, and counts nothing.
+    """
     worth, named = _worth_of_goals(pool), dict[str, float]()
     if pool.selection.made_by is FilterMaker.WORDS:
         if led := _leading_scope(pool):
@@ -51,7 +56,8 @@ def goal(pool: Pool) -> Column | None:
         return None
     column = np.zeros(len(pool.candidates))
     for own, places in pool.members.items():
-        column[places] = named.get(own[1], 0.0) + worth.get(own, 0.0)
+        guessed = is_local(pool.snippets[places[0]].labeled_by)
+        column[places] = worth.get(own, 0.0) + (0.0 if guessed else named.get(own[1], 0.0))
     return column
 
 
@@ -105,15 +111,18 @@ def _named(pool: Pool, places: Sequence[int]) -> float:
 
 
 def kind(pool: Pool) -> Column | None:
-    """Whether it is what is asked for: a price where a price is, a call, what came of it, the opening of a task."""
-    share = 1.0 if pool.question.clause or pool.selection.intent_filter.scopes else 0.5
-    shares = share * np.where(pool.running, 0.0, pool.strengths)
-    classes, in_talks = pool.question.classes, bool(shares.any())
-    if not (in_talks and classes) and not pool.running.any():
+    """Whether it is what is asked for: a price where a price is, a call, what came of it, the opening of a task.
+
+    A class of values that many candidates of a talk carry tells less.
+    """
+    classes = pool.question.classes
+    if not classes and not pool.running.any():
         return None
     column = np.zeros(len(pool.candidates))
-    if in_talks and classes:
+    if classes:
         column[:] = [not classes.isdisjoint(one.intent.entity_types) for one in pool.snippets]
+        rare = np.log((np.bincount(pool.owners) + 1) / np.maximum(1, np.bincount(pool.owners, column)))
+        shares = (1.0 if pool.question.clause else 0.5) * pool.strengths * np.minimum(1.0, rare / _RARE)
         column *= shares[pool.owners]
     places = np.flatnonzero(pool.in_runs)
     column[places] = _kinds_of_runs(pool, places.tolist())

@@ -25,6 +25,7 @@ from stitch.core import (
     LabelInventory,
     LabelKind,
     LabelVocabulary,
+    MemorySnippet,
     Ranking,
     RankingRule,
     RetrievalResult,
@@ -103,11 +104,6 @@ class _QueryPlan:
         """Whether a model or a person chose labels."""
         return bool(self.labels) and self.selection.made_by is not FilterMaker.WORDS
 
-    @property
-    def sure(self) -> bool:
-        """Whether labels say where to look: chosen ones, or a scope by its name."""
-        return self.chosen or not (self.selection.likely or not self.labels)
-
 
 class IntentRetriever:
     """Ranks snippets by the question's labels and by similarity."""
@@ -163,17 +159,19 @@ class IntentRetriever:
         deep = request.model_copy(update={"k": max(k, request.depth)})
         asked = self._read(deep, self._inventories(request.tenant, request.trajectory))
         asked, pool = self._pool(asked, k=deep.k)
-        hits = self._ordered(asked, pool, k=max(deep.k, SEGMENT_HITS))
+        hits = self._ordered(asked, pool, k=SEGMENT_HITS if deep.k <= SEGMENT_FIRST else len(pool.candidates))
         check_canceled()
         rule, size, depth = asked.rule, deep.k, request.depth
-        if not (rule.is_strict or asked.sure or _first_is_run(pool, hits)):
-            wide = form_of(request.query).wide or among_many(hits)
+        if not (rule.is_strict or asked.chosen):
+            of_run = _first_is_run(pool, hits)
+            wide = not of_run and (form_of(request.query).wide or among_many(hits))
             if wide and request.fill_budget and size > SEGMENT_FIRST:
                 depth = max(depth, min(request.budget_tokens // SEGMENT_TOKENS, MOST_FILLING))
                 size = max(size, depth)
-            if size > (SEGMENT_FIRST if wide else FIRST_HITS):
+            if min(size, len(hits)) > (SEGMENT_FIRST if wide else FIRST_HITS):
                 expand = with_segments if wide else with_neighbors
-                hits = expand(hits, near=self._near(asked), rule=rule, k=size)
+                near = _nothing_near if of_run else self._near(asked)
+                hits = expand(hits, near=near, rule=rule, k=size)
                 rule = neighbor_rule(rule)
         hits = hits[:size]
         hits = as_read(hits, asked.vocabulary)
@@ -282,7 +280,7 @@ class IntentRetriever:
         found = {one.snippet.id: one for one in self._candidates(asked, query)}
         if len(found) < size:  # these are all there are
             return self._pool_of(asked, list(found.values()))
-        if asked.labels and (asked.chosen or question.clause or asked.selection.intent_filter.scopes):
+        if asked.labels and (asked.chosen or question.clause):
             self._look_at(asked, query, asked.labels, found=found)
         if of_runs:
             self._look_at_goals(asked, query, found=found)
@@ -328,8 +326,7 @@ class IntentRetriever:
     def _query(self, asked: _QueryPlan) -> DensityQuery:
         """Build the store query; what a question asks for counts once more beside the clause that says where."""
         where = not asked.rule.is_strict or asked.selection.intent_filter.scopes
-        part = asked.question.asked if where and not asked.selection.remainder else ""
-        text, share = asked.selection.remainder or asked.request.query, ASKED_SHARE
+        text, part, share = asked.request.query, asked.question.asked if where else "", ASKED_SHARE
         if asked.turns:
             text, part, share = asked.turns, text, LAST_TURN_SHARE
         return self._similarity.query(asked.request, text=text, asked=part, asked_share=share, count=self._density)
@@ -358,8 +355,14 @@ class IntentRetriever:
         return min(asked.inventory.count(setup), _MOST_SETUP)
 
 
+def _nothing_near(snippets: Sequence[MemorySnippet], reach: int) -> Sequence[MemorySnippet]:
+    """The neighbor lookup of a run: the exchanges of its hits are candidates already."""
+    del snippets, reach
+    return ()
+
+
 def _first_is_run(pool: Pool, hits: Sequence[ScoredSnippet]) -> bool:
-    """Whether the best hit stands in a run: its exchanges are candidates already."""
+    """Whether the best hit stands in a run."""
     running = {
         pool.snippets[own.start].trajectory
         for own, is_run in zip(pool.trajectories, pool.running, strict=True)
@@ -372,7 +375,7 @@ def _rule_for(ranking: Ranking, selection: Selection, *, question: Question) -> 
     """The rule that is asked for, or the one that fits who chose the labels: the makers of labels are not known yet."""
     if ranking is Ranking.STRICT:
         return LABEL_DENSITY
-    words = selection.likely or selection.made_by is FilterMaker.WORDS or not selection.intent_filter
+    words = selection.made_by is FilterMaker.WORDS or not selection.intent_filter
     if ranking is not Ranking.WEIGHED and not words:
         return STRICT
     return OF_A_DAY if question.of_a_day else WEIGHTED

@@ -60,8 +60,6 @@ class LocalFilterSelector:
         return Selection(
             IntentFilter(scopes=tuple(scopes), entity_types=tuple(entity_types)),
             reasons,
-            remainder=_without(question.folded, set(scopes.values())) if scopes else None,
-            likely=not scopes,
         )
 
     def _called(self, question: Question, inventory: LabelInventory) -> Iterator[tuple[str, str]]:
@@ -81,14 +79,6 @@ class LocalFilterSelector:
                     names[stems[0]].append((stems, scope))
             known = self._last = _Known(inventory, names, inventory.vocabulary())
         return known
-
-
-def _without(folded: str, names: set[str]) -> str | None:
-    """A question without names; whoever says the name once more would be found first. None if nothing is left."""
-    left = f" {folded} "
-    for name in sorted(names, key=len, reverse=True):
-        left = left.replace(f" {name} ", " ")
-    return left.strip() or None
 
 
 @text_cache(maxsize=16_384)

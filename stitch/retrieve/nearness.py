@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from stitch.retrieve.candidates import Column
     from stitch.retrieve.question import Question
 
-_FADING_STEPS = 24.0
+_FADING_STEPS = 12.0
 """At so many steps from a clue, a third of its weight is left."""
 _MOMENT = 5.0
 """What a date or time counts as a clue; any word counts 1."""
@@ -39,7 +39,7 @@ def near(pool: Pool) -> Column | None:
     """
     talks: dict[frozenset[str], list[int]] = {}
     speakers = {roles: _speakers(roles) for roles in set(pool.roles)}
-    for number in np.flatnonzero((pool.strengths > 0) & ~pool.running).tolist():
+    for number in np.flatnonzero(~pool.running).tolist():
         talks.setdefault(speakers[pool.roles[number]], []).append(number)
     column, told = np.zeros(len(pool.candidates)), False
     for named, numbers in talks.items():

@@ -1,7 +1,9 @@
-"""Neighbor and segment expansion: what stands beside the first hits, where more is asked for than these.
+"""What comes after the first hits, where more is asked for than these: their neighbors or segments, then what is worth
+most for its length.
 
 What somebody tells is often cut into short steps of which a question finds one; a summary is asked of a whole segment,
-most of whose steps share no word with the question.
+most of whose steps share no word with the question. A context is filled as a knapsack is: by the odds that a step is
+evidence, for each character that it takes.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from stitch.core import MemorySnippet, RankingRule, ScoredSnippet, is_setup
 from stitch.retrieve.speakers import REPLIES, USERS
 
 BESIDE = "neighbors"
-"""The part of a score that says so: 1 of the first hits, less of what stands around them."""
+"""The part of a score that says so: 1 of the first hits, less of what stands around them, 0 or less of the rest."""
 FIRST_HITS, REACH, SHORT_CHARS = 20, 2, 240
 """Of so many first hits the neighbors of at most this length, up to two positions away, come right after them."""
 SEGMENT_FIRST, SEGMENT_HITS, SEGMENT_REACH = 10, 40, 8
@@ -24,6 +26,9 @@ SEGMENT_TOKENS = 16
 _FADE, _RANK, _CHARS = 4.0, 5.0, 60.0
 """At four positions a third, at rank five a half of what a hit lends is left; a step costs so many characters beside
 its own."""
+_ODDS, _ROOM_CHARS = 0.25, 100
+"""So much more of a score makes the odds of a step e times as high, as in the fit of weights; a step takes so many
+characters of room beside its own."""
 _MANY_SPEAKERS = 3
 
 Near = Callable[[Sequence[MemorySnippet], int], Sequence[MemorySnippet]]
@@ -87,7 +92,7 @@ def _merged(
     ranked: Sequence[ScoredSnippet], first: Sequence[ScoredSnippet], found: Iterable[MemorySnippet], *,
     worth: Callable[[MemorySnippet], float], rule: RankingRule, k: int,
 ) -> list[ScoredSnippet]:  # fmt: skip
-    """The first hits, then what was found beside them by its worth, then the rest of the ranking."""
+    """The first hits, then what was found beside them by its worth, then the rest by odds for each character."""
     known = {hit.snippet.id: hit for hit in ranked}
     taken = {hit.snippet.id for hit in first}
     beside: list[tuple[float, ScoredSnippet]] = []
@@ -96,12 +101,16 @@ def _merged(
             taken.add(one.id)
             beside.append((own, known.get(one.id) or ScoredSnippet(one, frozenset(), {}, 0.0)))
     beside.sort(key=lambda each: (-each[0], rule.key(each[1])))
-    every = (
-        *((1.0, hit) for hit in first),
-        *beside,
-        *((0.0, hit) for hit in ranked if hit.snippet.id not in taken),
-    )
+    rest = [(_odds(hit), hit) for hit in ranked if hit.snippet.id not in taken]
+    rest.sort(key=lambda each: (-each[0], rule.key(each[1])))
+    most = rest[0][0] if rest else 0.0
+    every = (*((1.0, hit) for hit in first), *beside, *((own - most, hit) for own, hit in rest))
     return [hit._replace(parts={BESIDE: own, **hit.parts}) for own, hit in islice(every, k)]
+
+
+def _odds(hit: ScoredSnippet) -> float:
+    """The logarithm of the odds that a hit is evidence, for each character of room."""
+    return hit.score / _ODDS - math.log(len(hit.snippet.text) + _ROOM_CHARS)
 
 
 def _place(one: MemorySnippet, offset: int = 0) -> _Place:

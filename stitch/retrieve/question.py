@@ -260,7 +260,7 @@ def read_question(text: str, asked: int | None = None) -> Question:
         asked=rest if clause else "",
         clues=clues,
         clue_stems=frozenset(content_stems(clues)),
-        classes=_classes(asking, form_classes, a_thing=lists is not None, named=bool(clause) or by_name),
+        classes=_classes(asking, form_classes, a_thing=lists is not None, named=bool(clause or lists) or by_name),
         form_classes=form_classes,
         lists=lists is not None or _ASKS_FOR_ALL.search(rest) is not None,
         asks_for_names=by_name,
@@ -292,7 +292,7 @@ def _from_asking_word(rest: str) -> str:
 
 
 def _classes(asking: str, form_classes: tuple[str, ...], *, a_thing: bool, named: bool) -> frozenset[str]:
-    """The classes of what is asked for; beside a clause, and where names are asked for, any other thing has a name."""
+    """The classes of what is asked for; where names may be asked for, any other thing has a name."""
     phrases = noun_phrases(asking) if a_thing or _ASKS_FOR_A_THING.match(asking) else []
     stems = tuple(map(stem, phrases[0].text.split())) if phrases else ()
     kind = _kind(stems)

@@ -37,7 +37,7 @@ def reasons(hit: ScoredSnippet, result: RetrievalResult) -> list[str]:
     known = {(one.snippet.trajectory, one.snippet.position): one for one in result.hits}
     said = (_in_words(name, hit, question, known=known) for name in parts)
     found = list(dict.fromkeys(filter(None, said)))[:MOST_REASONS]
-    if not found and hit.parts.get(BESIDE):
+    if not found and hit.parts.get(BESIDE, 0.0) > 0:
         return ["stands beside one of the first hits"]
     return found or ["nothing speaks against it"]
 

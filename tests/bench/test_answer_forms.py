@@ -34,14 +34,14 @@ def test_what_is_exact_empty_or_declines_needs_no_judge() -> None:
     compare_phrases(ANSWERS / "settled.txt", judged)
 
 
-def test_a_limit_takes_of_each_type_the_first() -> None:
+def test_a_limit_takes_of_each_type_as_many_spread_over_the_set() -> None:
     questions = tuple(
         Question(id=f"{type_}{n}", trajectory=f"t{n}", type=type_, text="?", answer=None, evidence=())
         for type_, count in (("a", 5), ("b", 2), ("c", 1))
         for n in range(count)
     )
     data = DataSet("set", tuple(Trajectory(id=f"t{n}", steps=()) for n in range(5)), questions, "0")
-    assert [question.id for question in data.limited(4).questions] == ["a0", "a1", "b0", "c0"]
-    assert [question.id for question in data.limited(6).questions] == ["a0", "a1", "a2", "b0", "b1", "c0"]
-    assert [trajectory.id for trajectory in data.limited(4).trajectories] == ["t0", "t1"]
+    assert [question.id for question in data.limited(4).questions] == ["a0", "a2", "b0", "c0"]
+    assert [question.id for question in data.limited(6).questions] == ["a0", "a1", "a3", "b0", "b1", "c0"]
+    assert [trajectory.id for trajectory in data.limited(4).trajectories] == ["t0", "t2"]
     assert data.limited(None) is data

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from doubles.scoring import retriever_of, snippet
-from stitch.core import MemorySnippet, RetrievalResult, SearchRequest, Trust
-from stitch.retrieve.neighbors import BESIDE, FIRST_HITS, SEGMENT_FIRST
+from stitch.core import MemorySnippet, RetrievalResult, ScoredSnippet, SearchRequest, Trust
+from stitch.retrieve.neighbors import BESIDE, FIRST_HITS, SEGMENT_FIRST, with_neighbors
+from stitch.retrieve.order import WEIGHTED
 
 SUMMARY, FACT = "Summarize the discussion about the lighthouse keeper.", "Which lighthouse had the keeper?"
 KEEPER = "the lighthouse keeper, said Ann"
@@ -63,7 +64,21 @@ def test_the_order_is_that_of_the_rule_that_the_result_names(query: str) -> None
     worth = [hit.parts[BESIDE] for hit in result.hits]
     first = SEGMENT_FIRST if query == SUMMARY else FIRST_HITS
     assert worth[:first] == [1.0] * first
-    assert all(0.0 <= each < 1.0 for each in worth[first:])
+    assert all(each < 1.0 for each in worth[first:])
+
+
+def test_after_them_comes_what_is_worth_most_for_its_length() -> None:
+    def hit(place: int, *, repeated: int, score: float) -> ScoredSnippet:
+        return ScoredSnippet(snippet("boats " * repeated, position=9 * place), frozenset(), {"words": score}, score)
+
+    first = [hit(place, repeated=80, score=2.0) for place in range(FIRST_HITS)]
+    long, short, worse = (
+        hit(50, repeated=80, score=0.6),
+        hit(51, repeated=20, score=0.5),
+        hit(52, repeated=20, score=0.1),
+    )
+    found = with_neighbors([*first, long, short, worse], near=lambda *_: (), rule=WEIGHTED, k=FIRST_HITS + 3)
+    assert [one.snippet for one in found[FIRST_HITS:]] == [one.snippet for one in (short, long, worse)]
 
 
 def test_the_short_steps_of_segments_fill_a_context_that_may_be_filled() -> None:

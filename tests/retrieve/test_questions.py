@@ -64,6 +64,7 @@ def test_a_question_is_read_alike_behind_a_courtesy(frame: str) -> None:
         ("What was the fare in the trip where the city is Oslo?", "in the trip where the city is Oslo", "price"),
         ("In the trip to Oslo, what was the album?", "In the trip to Oslo", "name organization person place"),
         ("What was the album?", "", ""),
+        ("List all albums that were played.", "", "name organization person place"),
         ("When did she leave?", "", "date day time"),
         ("Which contact number did they give?", "", "contact phone"),
         ("How many stops are there?", "", "number quantity"),

@@ -293,7 +293,7 @@ def _of_stretches(hits: Sequence[ScoredSnippet]) -> list[float]:
     first = [hit for hit in hits if hit.parts[BESIDE] == 1.0]
     own, others = _monotone(first), [hit.parts[BESIDE] for hit in hits[len(first) :]]
     most = max(others, default=1.0) or 1.0
-    return own + [own[-1] * math.sqrt(worth / most) for worth in others]
+    return own + [own[-1] * math.sqrt(max(0.0, worth) / most) for worth in others]
 
 
 def _apart(text: str) -> list[str]:
