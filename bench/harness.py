@@ -92,7 +92,8 @@ def run(job: Job) -> None:
     with progress_drawn():
         what, spent_usd = f"{job.data.name}: questions x methods", 0.0
         progress = Progress(what, of=len(unscored) + sum(len(own) for part in parts for own in part.left.values()))
-        if job.asked is None and job.workers > 1 and len(parts) > 1 and _is_large(job, parts):
+        large = job.labels != "model" and sum(part.job.data.steps for part in parts) >= _WORTH_WORKERS
+        if large and job.asked is None and job.workers > 1 and len(parts) > 1:
             pool = ProcessPoolExecutor(min(job.workers, len(parts)), mp_context=multiprocessing.get_context("spawn"))
             for written in _in_order(pool, _run_part, ((part,) for part in parts), ahead=len(parts)):
                 progress.advance(written)
@@ -103,10 +104,6 @@ def run(job: Job) -> None:
                 spent_usd += record.answered.cost_usd or 0.0
                 progress.what = f"{what}, ${spent_usd:.4f}"
             progress.advance(1)
-
-
-def _is_large(job: Job, parts: Sequence[_Part]) -> bool:
-    return job.labels != "model" and sum(part.job.data.steps for part in parts) >= _WORTH_WORKERS
 
 
 def _made(

@@ -177,7 +177,9 @@ def _measure_ingest(memory: str, steps: int, seed: int, options: dict[str, Any])
     from stitch.factory import open_memory
 
     rng = random.Random(seed)
-    batches, singles = timing.sample_batches(rng, steps), list(sample_steps(rng, min(SINGLE_ADDS, steps)))
+    starts, size = range(0, steps, timing.TRAJECTORY_STEPS), timing.TRAJECTORY_STEPS
+    batches = [list(sample_steps(rng, min(size, steps - start))) for start in starts]
+    singles = list(sample_steps(rng, min(SINGLE_ADDS, steps)))
     with open_memory(memory, **options) as opened:
         began = time.perf_counter()
         for number, batch in enumerate(batches):

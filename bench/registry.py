@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -50,16 +50,9 @@ class Bench:
             choose = as_written(read_filters(self._filters))
         return self._method(name, "default", lambda: memories.default_opener(self._labels), choose, retriever=retriever)
 
-    def unlabeled(self, name: str) -> MemoryMethod:
-        """The same memory without scopes, acts and types; what else a labeler says of a step stays."""
-        return self._without(name, frozenset(LabelKind))
-
-    def without(self, name: str, *, kind: LabelKind) -> MemoryMethod:
-        """The same memory without the labels of a kind."""
-        return self._without(name, frozenset({kind}))
-
-    def _without(self, name: str, kinds: frozenset[LabelKind]) -> MemoryMethod:
-        return self._method(name, name, lambda: opener(Without(kinds, labeler_named(self._labels))))
+    def without(self, name: str, *, kinds: Collection[LabelKind]) -> MemoryMethod:
+        """The same memory without the labels of some kinds; what else a labeler says of a step stays."""
+        return self._method(name, name, lambda: opener(Without(frozenset(kinds), labeler_named(self._labels))))
 
     def with_gold(self, name: str) -> MemoryMethod:
         """Gold labels on steps and questions: the ceiling."""
@@ -78,10 +71,10 @@ class Bench:
 
 METHODS: dict[str, Callable[[Bench, str], Method]] = {
     "stitch": Bench.plain,
-    "stitch-no-scope": partial(Bench.without, kind=LabelKind.SCOPE),
-    "stitch-no-event": partial(Bench.without, kind=LabelKind.EVENT_TYPE),
-    "stitch-no-entity": partial(Bench.without, kind=LabelKind.ENTITY_TYPE),
-    "stitch-unlabeled": Bench.unlabeled,
+    "stitch-no-scope": partial(Bench.without, kinds=[LabelKind.SCOPE]),
+    "stitch-no-event": partial(Bench.without, kinds=[LabelKind.EVENT_TYPE]),
+    "stitch-no-entity": partial(Bench.without, kinds=[LabelKind.ENTITY_TYPE]),
+    "stitch-unlabeled": partial(Bench.without, kinds=tuple(LabelKind)),
     "themes": partial(Bench.plain, retriever="themes"),
     "auto": partial(Bench.plain, retriever="auto"),
     GOLD_METHOD: Bench.with_gold,

@@ -45,12 +45,6 @@ def sample_steps(rng: random.Random, steps: int) -> Iterator[Step]:
             )
 
 
-def sample_batches(rng: random.Random, steps: int) -> list[list[Step]]:
-    """Sample steps as trajectories of `TRAJECTORY_STEPS`."""
-    starts = range(0, steps, TRAJECTORY_STEPS)
-    return [list(sample_steps(rng, min(TRAJECTORY_STEPS, steps - start))) for start in starts]
-
-
 def sample_question(rng: random.Random, *, named: bool = True) -> str:
     """A question about what `sample_steps` makes; it names the scope ("on day 2"), or says nothing of the kind."""
     goal, day = _goal_and_day(rng)

@@ -228,7 +228,7 @@ def read_files(files: CameFiles) -> CameTrajectory:
         operations.extend(_operations(turn, row["id"], names))
     trajectory = trajectory_from(files.name, rows, where=where).trajectory
     known = frozenset(str(step.id) for step in trajectory.steps)
-    domain = _domain(trajectory)
+    domain = "debate" if any("debater" in step.role for step in trajectory.steps) else "travel"
     place = f"{files.name}/{_QUESTIONS}"
     questions = tuple(
         _question(record, at, trajectory=files.name, domain=domain)
@@ -280,11 +280,6 @@ def _evidence_names(content: bytes) -> dict[str, str]:
                 if document.get("neutral_name"):
                     found[str(document["uuid"])] = str(document["neutral_name"])
     return found
-
-
-def _domain(trajectory: Trajectory) -> str:
-    roles = {step.role for step in trajectory.steps}
-    return "debate" if any("debater" in role for role in roles) else "travel"
 
 
 def _question(record: Mapping[str, Any], where: str, *, trajectory: str, domain: str) -> Question:

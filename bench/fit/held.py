@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,9 @@ def steps_of(parts: MemoryParts) -> IntentRetriever:
 def held(data: DataSet, *, kept: Path | None = None) -> Iterator[MemoryParts]:
     """A set, each trajectory as a tenant of its own, in a memory that goes when this ends, or stays in a folder."""
     with ExitStack() as stack:
+        chosen = sha256("\n".join(own.id for own in data.trajectories).encode()).hexdigest()
         folder = (
-            kept / f"{data.name}-{data.digest[:12]}-{len(data.trajectories)}"
+            kept / f"{data.name}-{data.digest[:12]}-{chosen[:12]}"
             if kept
             else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stitch-bench-")))
         )

@@ -254,9 +254,8 @@ def fit_scopes(sets: Sets) -> ScopeWeights:
     def examples(weights: Sequence[float], *, gold: bool) -> list[Group]:
         found = list[Group]()
         for name, own in sets.items():
-            made = [
-                each for talk in own for each in Walk(talk, with_features(crossed[name], weights), gold=gold).examples
-            ]
+            known = replace(crossed[name], features=weights)
+            made = [each for talk in own for each in Walk(talk, known, gold=gold).examples]
             found.append((made, SET_WEIGHT / max(1, len(made))))
         return found
 
@@ -268,7 +267,7 @@ def fit_scopes(sets: Sets) -> ScopeWeights:
         first = conditional_logit(rooms, free=OF_ROOMS, start=whole)
         both = [*rooms, *in_rooms(examples(first, gold=False))]
         whole = conditional_logit(both, free=OF_ROOMS, start=whole)
-    return with_features(every, whole)
+    return replace(every, features=whole)
 
 
 def in_rooms(groups: Sequence[Group]) -> list[Group]:
@@ -276,11 +275,6 @@ def in_rooms(groups: Sequence[Group]) -> list[Group]:
     room = FEATURES.index("room")
     found = [each for own, _ in groups for each in own if each.features[-1, room]]
     return [(found, SET_WEIGHT / len(found))] if found else []
-
-
-def with_features(weights: ScopeWeights, features: Sequence[float]) -> ScopeWeights:
-    """The same model of turning, with other weights of candidates."""
-    return replace(weights, features=features)
 
 
 def conditional_logit(

@@ -163,11 +163,6 @@ def gradient(sums: Vectors, targets: Vectors, settings: FitSettings) -> Vectors:
     return _by_sums(slope + settings.neighbor * _finding(student, settings.temperature), sums)
 
 
-def pair_gradient(sums: Vectors, settings: FitSettings) -> Vectors:
-    """The gradient by the sums of token vectors of finding each other: the upper half, and what belongs to it below."""
-    return _by_sums(settings.passage * _finding(unit(sums), settings.temperature), sums)
-
-
 def _finding(student: Vectors, temperature: float) -> Vectors:
     half = len(student) // 2
     wrong = contrast(student[:half] @ student[half:].T / temperature)
@@ -211,7 +206,8 @@ def _fit_once(
         if passages:
             pairs = passages.draw(settings.batch, rng)
             rows = sparse_rows([pair.text for pair in pairs] + [pair.rest for pair in pairs], len(table))
-            slope += rows.T @ pair_gradient(rows @ table, settings)
+            sums = rows @ table
+            slope += rows.T @ _by_sums(settings.passage * _finding(unit(sums), settings.temperature), sums)
             used = np.concatenate([used, rows.indices])
         used = np.unique(used)
         slope = slope[used] + settings.hold * (table[used] - start[used]) / len(table)
