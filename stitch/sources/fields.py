@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 from stitch.sources.parts import first_of, has_parts, kind_of, object_in, without
-from stitch.text.dates import iso_of
+from stitch.text.dates import iso_of, read_timestamp
 
 ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant", "bot": "assistant"} | {
     "agent": "assistant", "gemini": "assistant", "environment": "tool", "aimessage": "assistant",
@@ -22,7 +23,7 @@ KNOWN_ROLES = frozenset({*ROLES, "user", "assistant", "system", "developer", "to
 _SAYING = ("role", "from", "sender", "speaker", "author")
 _NAMING = ("user", "username", "participant", "agent", "actor", "sender_name", "speaker_name", "author_name",
            "user_name", "speaker_label", "author_id", "sender_id", "user_id", "from_id", "speakerId",
-           "participantId")  # fmt: skip
+           "participantId", "requester_id")  # fmt: skip
 _AUTHORS = ("role", "author", "from", "sender", "user")
 _AUTHORING = re.compile(r"(?i).*(?:author|creator|sender|speaker|poster)")
 SPEAKERS = (*_SAYING, "source", *_NAMING)
@@ -30,7 +31,8 @@ _NEVER_NUMBERS = ("role", "source", "from")
 _ENVELOPES = ("message", "data", "kwargs", "info")
 _NAMES = ("role", "real_name", "full_name", "fullName", "label", "displayName", "display_name", "nickname", "login",
           "name", "username", "user", "application", "participantRole", "id")  # fmt: skip
-_PEOPLE = re.compile(r"(?i)(?:.*_)?(?:users|user_?profiles?|participants|parties|members|speakers|people|contacts)")
+_PEOPLE = re.compile(r"(?i)(?:.*_)?(?:users|user_?profiles?|requester|participants|parties|members|speakers|people"
+                     r"|contacts)")  # fmt: skip
 """Under which names a record says of people, by their ids, what they are called."""
 _PERSON_IDS = ("speakerId", "participantId", "user_id", "userId", "uuid", "id")
 SHOWN = ("embeds", "forwardedMessage", "forwarded", "quoted", "cards", "attachments", "files", "stickers", "sticker",
@@ -38,7 +40,7 @@ SHOWN = ("embeds", "forwardedMessage", "forwarded", "quoted", "cards", "attachme
          "inlineFile")  # fmt: skip
 """What a message without words of its own shows."""
 TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", "utterance", "blocks", "items", "body",
-               "msg", "mes", "rawText", "transcript", "sentences", "cooked")  # fmt: skip
+               "msg", "mes", "rawText", "transcript", "sentences", "cooked", "description_text")  # fmt: skip
 _TEXT_NAMES = frozenset((*TEXT_FIELDS, *SHOWN))
 _ALIASES = {
     "timestamp": ("date_unixtime", "timestamp_ms", "created_at", "create_at", "createdAt", "create_time", "created",
@@ -52,10 +54,10 @@ _ALIASES = {
 }  # fmt: skip
 """Under which other names what a step has a field for may stand."""
 _TIME = re.compile(
-    r"(?:^|.*_)(?:timestamp|time|ts|created|sent|logged)(?:_(?:at|ms|ts|utc|time|unix))?|.*_(?:created|sent|logged)_at"
+    r"(?:^|.*_)(?:timestamp|time|ts|created|sent|logged)(?:_(?:at|ms|ts|utc|time|unix|unix_secs))?|.*_(?:created|sent|logged)_at"
     r"|(?:sent|logged|created|event)(?:At|Time|Timestamp)"
 )
-_DATED = re.compile(r"(?i)time|date|sent|logged|created|(?:^|_)ts(?:_|$)")
+_DATED = re.compile(r"(?i)time|date|sent|logged|created|inserted|(?:^|_)ts(?:_|$)")
 _NO_TIME = re.compile(
     r"(?i)birth|due|edit|updat|end|expire|complet|last|finish|modif|process|read|parent|thread|wait|duration"
 )
@@ -72,6 +74,7 @@ _EVENT_WORDS = ("content", "message", "text", "instructions", "transcript", "res
                 "description")  # fmt: skip
 _SYSTEM_FIELDS = ("system", "systemInstruction", "system_instruction", "instructions", "preamble", "system_prompt",
                   "systemPrompt")  # fmt: skip
+_IN_CALL, _SECONDS_OF_DAY = re.compile(r"(?:in_call|offset)_sec"), 86_400
 _COUNTED = re.compile(r"\d{10}(?:\.\d{1,9})?|\d{13}|\d{16}|\d{19}")
 
 BROKEN = (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError)
@@ -322,6 +325,15 @@ def time_in(record: Mapping[str, Any]) -> Any:
     """Time of a record, under any of the names in use; None if a record does not say."""
     fields = {key: value for key, value in record.items() if isinstance(value, str | int | float)}
     return taken(fields, "timestamp") if fields else None
+
+
+def second_of_call(began: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The time of an entry that says how many seconds after the beginning of a call it is."""
+    after = next((value for key, value in entry.items() if _IN_CALL.search(key) and type(value) in (int, float)), None)
+    if after is None or not 0 <= after < _SECONDS_OF_DAY or time_in(entry) is not None:
+        return {}
+    at = read_timestamp(began) if isinstance(began := seconds_of(began), str) else began
+    return {"timestamp": (at + timedelta(seconds=after)).isoformat() if isinstance(at, datetime) else at and at + after}
 
 
 def oldest_first(entries: list[Any]) -> list[Any]:

@@ -24,12 +24,13 @@ from stitch.sources.fields import (
     is_message,
     is_system,
     oldest_first,
+    second_of_call,
     seconds_of,
     system_of,
     time_in,
 )
 from stitch.sources.model_calls import beside, dated, is_exchange, messages_of, said_to_model
-from stitch.sources.parts import first_of, unwritten, without
+from stitch.sources.parts import first_of, object_in, unwritten, without
 from stitch.sources.recognizing import (
     IDS,
     FileReading,
@@ -161,7 +162,7 @@ def _part_of(record: Any) -> str | None:
         return None
     lists = [key for key, value in record.items() if isinstance(value, list) and value]
     ordered = sorted(lists, key=lambda key: _LISTS.index(key) if key in _LISTS else len(_LISTS))
-    return next((key for key in ordered if any(_known(_entry(one), depth=1) for one in record[key][:FIRST])), None)
+    return next((key for key in ordered if any(_known(_entry(one, key), depth=1) for one in record[key][:FIRST])), None)
 
 
 def format_of(record: Any) -> Format | None:
@@ -179,16 +180,22 @@ def _known(record: Any, *, depth: int) -> bool:
         return False
     record = unpacked(record)
     if isinstance(record, list):
-        return any(_known(_entry(one), depth=depth + 1) for one in record[:FIRST])
+        return any(_known(one, depth=depth + 1) for one in record[:FIRST])
     return is_record(record) or (
         isinstance(record, Mapping)
         and any(isinstance(v, list | Mapping) and v and _known(v, depth=depth + 1) for v in record.values())
     )
 
 
-def _entry(value: Any) -> Any:
-    """An entry of a list, out of the envelope in which servers of data sets put rows."""
-    return value["row"] if isinstance(value, Mapping) and isinstance(value.get("row"), Mapping) else value
+def _entry(value: Any, field: str) -> Any:
+    """An entry of a list, out of an envelope named as one of it: a row of a data set, or a message and no more."""
+    if not isinstance(value, Mapping) or not (held := object_in(value, name := field.removesuffix("s"))):
+        return value
+    if name == "row":
+        return held
+    beside = without(value, name)
+    more = {"type", *IDS} & value.keys() or is_message(value) or messages_of(beside)
+    return {**beside, **held} if is_message(held) and not more else value
 
 
 def _holding(record: Any) -> Callable[[Any, FileReading], Iterator[TrajectoryRow]] | None:
@@ -222,13 +229,14 @@ def _numbered_like(field: str, record: Mapping[str, Any]) -> list[str]:
 
 def _entries_of(record: Mapping[str, Any], field: str, *, several: bool) -> list[Any]:
     """The entries of a list; one of `several` is a session, and what has no time has the one that stands beside it."""
-    entries = [_entry(value) for _, value in together(joined(enumerate(oldest_first(record[field]))))]
+    entries = [_entry(value, field) for _, value in together(joined(enumerate(oldest_first(record[field]))))]
     beside: dict[str, Any] = {"session": field} if several else {}
     stamps = (record.get(f"{field}_{kind}") for kind in ("date_time", "datetime", "timestamp", "date", "time"))
     when = next((stamp for stamp in stamps if isinstance(stamp, str | int | float)), None)
     if when is not None:
         beside["timestamp"] = when
-    return [{**beside, **entry} if isinstance(entry, Mapping) else entry for entry in entries] if beside else entries
+    began = time_in({**object_in(record, "metadata"), **record})
+    return [{**beside, **second_of_call(began, one), **one} if isinstance(one, Mapping) else one for one in entries]
 
 
 def _holder(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -320,7 +328,8 @@ FORMATS: tuple[Format, ...] = (
     Format("step", has("content", role=lambda role: isinstance(role, str) and bool(role.strip())), tasks.read_step),
     said_in("memory server graph", any_of(has("entityType", name=str), has("relationType", "from", "to")),
             frameworks.graph_entry),
-    _held("trajectory of steps", "steps", ids=("id",), whole=False),
+    _held("trajectory of steps", "steps", lambda record: has(steps=list)(record) and bool(
+        record["steps"] or not is_message(record)), ids=("id",), whole=False),
     read_as("coding-agent session line", coding_agents.is_line, coding_agents.session_line, "sessionId"),
     read_as("coding-agent session payload", has(payload=dict, type=str), coding_agents.payload_line, "sessionId"),
     Format("Cline message", chats.is_cline_line, chats.cline_line),

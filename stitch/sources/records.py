@@ -88,7 +88,7 @@ def _format_of(record: Any, reading: FileReading) -> Format:
         return known
     if _is_event(record) and (reading.recognized or isinstance(record.get(str(record.get("type"))), Mapping | int)):
         return HEAD  # between records that are known: nothing of a log is dropped
-    if named_by(record, IDS) is not None and any(texts_in(record)):
+    if named_by(record, (*IDS, "user_id")) is not None and any(texts_in(record)):
         return _THING
     raise StepRejectedError(f"no step and no record of a known log ({_described(record)})", hint=GENERIC_FORM)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from stitch.text.dates import date_alone
@@ -234,25 +234,26 @@ def _marked(lines: Lines) -> Utterances:
 
 def _subtitles(lines: Lines) -> Utterances:
     """Subtitles: who speaks stands in a voice mark or before a colon, when in the line of the times."""
-    began, at, spoken = None, 0, list[str]()
-    for number, raw in lines:
+    began, at, spoken, nobody = None, 0, list[str](), "text"
+    for number, raw in chain(lines, [(0, b"00:00.000 --> end")]):
         line = raw.decode("utf-8", "replace").strip()
         if found := _CUE.match(line):
             if spoken:
-                yield at, _cue(spoken, began)
+                cue = _cue(spoken, began, nobody=nobody)
+                # Where others are named, one who is not is somebody all the same.
+                nobody = nobody if cue["role"] == "text" else "unknown"
+                yield at, cue
             began, at, spoken = found["began"], number, []
         elif began is not None and not line.isdecimal():
             spoken.append(line)
-    if spoken:
-        yield at, _cue(spoken, began)
 
 
-def _cue(spoken: list[str], began: str | None) -> dict[str, Any]:
+def _cue(spoken: list[str], began: str | None, *, nobody: str) -> dict[str, Any]:
     text = " ".join(spoken)
     if voice := _VOICE.search(text):
         text = re.sub(r"</?v[^>]{0,80}>", "", text).strip()
         return {"role": voice["who"].strip(), "content": text, "timestamp": began}
-    return {"role": "text", "content": text, **(speaker_of(text) or {}), "timestamp": began}
+    return {"role": nobody, "content": text, **(speaker_of(text) or {}), "timestamp": began}
 
 
 def _aider_line() -> Callable[[str], dict[str, Any]]:

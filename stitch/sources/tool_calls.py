@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from stitch.core import ToolCall
 from stitch.errors import StepRejectedError
-from stitch.sources.fields import Row, metadata_of, taken_of
+from stitch.sources.fields import TEXT_FIELDS, Row, metadata_of, taken_of
 from stitch.sources.parts import (
     beyond_texts,
     first_of,
@@ -29,22 +29,14 @@ from stitch.sources.parts import (
 LAST_CALLED = ""
 """Under this id stands the tool that was called last: an observation answers it and names none."""
 _NAMES = ("name", "tool_name", "toolName", "function_name", "functionName", "tool", "server_tool")
-_ARGUMENTS = ("arguments", "input", "args", "parameters", "kwargs", "tool_kwargs", "action", "queries", "code")
+_ARGUMENTS = ("arguments", "input", "args", "parameters", "kwargs", "tool_kwargs", "action", "queries", "code",
+              "params_as_json")  # fmt: skip
 _IDS = ("call_id", "toolUseID", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "callID",
         "toolCallRequestId", "callId", "source_call_id", "id")  # fmt: skip
 RESULT_IDS = ("toolUseID", "tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "callID",
               "toolCallRequestId", "callId", "source_call_id", "id")  # fmt: skip
-_ANSWERS = (
-    "content",
-    "output",
-    "result",
-    "response",
-    "toolResult",
-    "value",
-    "outputs",
-    "tool_return",
-    "extracted_content",
-)
+_ANSWERS = ("content", "output", "result", "response", "toolResult", "value", "outputs", "tool_return",
+            "extracted_content", "result_value")  # fmt: skip
 _OWN_ANSWERS = ("output", "result", "outputs", "errorText", "results", "error")
 """Where a call holds what came of it, if whoever wrote it down waited for that."""
 _CAME = ("observation", "obs", "result", "observations", "error")
@@ -310,9 +302,10 @@ def _listed(metadata: dict[str, Any], name: str) -> list[Any]:
 
 
 def several_in(metadata: Mapping[str, Any], role: str) -> list[dict[str, Any]] | None:
-    """The results that a message of a tool holds under a name of their own, as messages; None if it holds none."""
+    """The results that a message of a tool, or one that says nothing else, holds as messages; None if it has none."""
     results = next((metadata[name] for name in SEVERAL if metadata.get(name)), None)
-    if role != "tool" or not isinstance(results, list):
+    says = role != "tool" and any(metadata.get(name) for name in (*TEXT_FIELDS, *_LISTS))
+    if says or not isinstance(results, list):
         return None
     return [_one_of_several(result) if isinstance(result, Mapping) else {"type": "tool_result", "content": result}
             for result in results]  # fmt: skip
@@ -321,7 +314,9 @@ def several_in(metadata: Mapping[str, Any], role: str) -> list[dict[str, Any]] |
 def _one_of_several(result: Mapping[str, Any]) -> dict[str, Any]:
     rest, call = without(result, "call"), result.get("call")
     name = call.get("name") if isinstance(call, Mapping) else None
-    return rest if "role" in rest else {"type": "tool_result", "name": name, **rest}
+    if "role" in rest or kind_of(rest) is not None:
+        return rest
+    return {"name": name, **rest, "type": "tool_result", "kind": rest.get("type")}
 
 
 _CALL_CHARS, _CALLS = 20_000, 200

@@ -35,7 +35,20 @@ def export_messages(record: Mapping[str, Any]) -> Messages:
         ):
             parent = {"parent": node["parent"]} if node.get("parent") else {}
             left = {"branch": "left"} if shown and node.get("id") not in shown else {}
-            yield {**without(node, "id", "parent", "children", "message"), **message, **parent, **left}
+            yield {**without(node, "id", "parent", "children", "message"), **_of_fragments(message), **parent, **left}
+
+
+def _of_fragments(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message; of one in fragments, whose kinds alone say who speaks, the role and the parts."""
+    parts = message.get("fragments")
+    if "role" in message or not isinstance(parts, list) or not all(map(has(type=str), parts)):
+        return message
+    asked = any(part["type"] == "REQUEST" for part in parts)
+    content = [{**part, "type": _FRAGMENTS.get(part["type"], part["type"])} for part in parts]
+    return {**without(message, "fragments"), "role": "user" if asked else "assistant", "content": content}
+
+
+_FRAGMENTS = {"REQUEST": "text", "RESPONSE": "text", "THINK": "thinking"}
 
 
 def history_of(record: Any) -> Mapping[str, Any] | None:
@@ -91,7 +104,7 @@ def tree_messages(record: Mapping[str, Any]) -> Messages:
         about = {}
 
 
-_REPLIES = ("replies", "comments", "children")
+_REPLIES = ("replies", "comments", "children", "conversations")
 
 
 def _replies_to(message: Mapping[str, Any]) -> Iterator[Any]:
