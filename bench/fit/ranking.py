@@ -29,7 +29,7 @@ from stitch.retrieve.order import WEIGHTS
 
 K = 10
 """Evidence is looked for among so many hits."""
-RIDGE = 0.001
+RIDGE = 0.0015
 SCALE = 0.25
 """Weights are told beside a label of a chosen filter, which counts 1 and as much as four units of the fit."""
 _HARD, _EASY = 60, 40
