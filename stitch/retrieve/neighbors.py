@@ -1,5 +1,5 @@
-"""What comes after the first hits, where more is asked for than these: their neighbors or segments, then what is worth
-most for its length.
+"""The order behind the first hits, where more is asked for than these: their neighbors or segments, then steps by their
+worth for their length.
 
 What somebody tells is often cut into short steps of which a question finds one; a summary is asked of a whole segment,
 most of whose steps share no word with the question. A context is filled as a knapsack is: by the odds that a step is

@@ -163,7 +163,7 @@ class Telling:
         self._texts += [said] if said or not at else []
 
     def _beyond_result(self, text: str) -> str:
-        """What of a text is no result of a tool, which some programs tell in the words of the user."""
+        """The part of a text that is no result of a tool, which some programs tell in the words of the user."""
         if (begun := _RESULT.match(text)) is not None:
             self._answering, text = begun, text[begun.end() :]
         answering = self._answering

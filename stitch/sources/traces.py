@@ -54,7 +54,7 @@ class SpanContent(NamedTuple):
     """Name of its trajectory, if that is not its trace; empty where nothing names it."""
 
     def parted(self) -> tuple[SpanContent, SpanContent | None]:
-        """What was given, or done, and what was replied in the end: what an assistant says last, if nothing tells."""
+        """The content that was given or done, and the final reply: what an assistant says last, if nothing tells."""
         others = (at for at, said in enumerate(self.messages, start=1) if first_of(said, ("role",)) != "assistant")
         given = self.given or max(others, default=0)
         if not given or self.call is not None:
@@ -362,7 +362,7 @@ def _run(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(side: Any) -> Any:
-    """What a span was given or gave, which may stand in an object, or as JSON."""
+    """Input or output of a span, which may stand in an object, or as JSON."""
     return unwritten(side["value"] if isinstance(side, Mapping) and list(side) == ["value"] else side)
 
 
