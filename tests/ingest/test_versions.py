@@ -37,7 +37,8 @@ def version(request: pytest.FixtureRequest) -> int:
 @pytest.fixture
 def made(tmp_path: Path, version: int) -> Path:
     with tarfile.open(FIXTURES / f"v{version}.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11 has it from 3.11.4 on
+        archive.extractall(tmp_path)
     return tmp_path
 
 
