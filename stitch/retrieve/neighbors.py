@@ -26,9 +26,8 @@ SEGMENT_TOKENS = 16
 _FADE, _RANK, _CHARS = 4.0, 5.0, 60.0
 """At four positions a third, at rank five a half of what a hit lends is left; a step costs so many characters beside
 its own."""
-_ODDS, _ROOM_CHARS = 0.25, 100
-"""So much more of a score makes the odds of a step e times as high, as in the fit of weights; a step takes so many
-characters of room beside its own."""
+_ODDS = 0.25
+"""So much more of a score makes the odds of a step e times as high, as in the fit of weights."""
 _MANY_SPEAKERS = 3
 
 Near = Callable[[Sequence[MemorySnippet], int], Sequence[MemorySnippet]]
@@ -110,7 +109,7 @@ def _merged(
 
 def _odds(hit: ScoredSnippet) -> float:
     """The logarithm of the odds that a hit is evidence, for each character of room."""
-    return hit.score / _ODDS - math.log(len(hit.snippet.text) + _ROOM_CHARS)
+    return hit.score / _ODDS - math.log(len(hit.snippet.text) + _CHARS)
 
 
 def _place(one: MemorySnippet, offset: int = 0) -> _Place:
