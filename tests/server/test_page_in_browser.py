@@ -232,6 +232,26 @@ def test_a_wrong_label_is_mended_and_taken_back(written, looking):
     assert memory.get("t", "0").labels.intent.scope == before
 
 
+def test_what_is_being_written_is_not_drawn_over_by_what_comes_in(written, looking):
+    written.add("The harbor inn costs $98.", "It has eleven rooms.")
+    memory = written.served.tenants.memory("default")
+    page = looking(written).open("#/timeline?trajectory=t&in=t&step=0")
+    page.wait_for_selector("text=Correct…")
+    held: list = []
+    page.route("**/v1/step?*", lambda route: held.append(route))
+    memory.lifecycle.correct("0", trajectory="t", labels={"event_types": ["price"]})
+    for _ in range(200):
+        if not held:
+            page.wait_for_timeout(50)
+    page.click("text=Correct…")
+    scope = "label:text('What it was for (scope)') + input"
+    page.fill(scope, "the hotel")
+    with page.expect_response("**/v1/history?*"):
+        held[0].continue_()
+    page.wait_for_timeout(300)
+    assert page.input_value(scope) == "the hotel"
+
+
 def test_the_scope_of_a_stretch_is_mended_at_once_and_taken_back(written, looking):
     memory = written.served.tenants.memory("default")
     memory.add_many(sample("trip").trajectory.steps, trajectory="trip")

@@ -450,7 +450,8 @@ export function askView(app) {
       }
     },
     changed() {
-      if (app.params.q && !document.querySelector("dialog[open]")) run(app.params);
+      const writing = answer.querySelector("input:focus, select:focus"); // what is typed or chosen there stays
+      if (app.params.q && !writing && !document.querySelector("dialog[open]")) run(app.params);
     },
     close() {
       running?.abort();

@@ -51,6 +51,7 @@ export function labelsOf(row, read, again) {
   const box = h("section", { "aria-label": "Labels" }, h("h3", {}, "Labels"), show);
 
   async function edit() {
+    box.classList.add("edited"); // from now on no event draws the step anew
     const known = await ask("labels", { trajectory: row.trajectory, limit: 500 }).catch(() => ({
       scopes: [],
       event_types: {},
@@ -94,7 +95,7 @@ export function labelsOf(row, read, again) {
       if (Object.keys(changed).length) given.labels = changed;
       if (text.value !== row.step.content) given.text = text.value;
       if (!Object.keys(given).length) {
-        fill(box, h("h3", {}, "Labels"), show);
+        leave();
         return;
       }
       try {
@@ -133,11 +134,15 @@ export function labelsOf(row, read, again) {
           "p",
           { class: "acts" },
           h("button", { class: "button primary" }, "Save"),
-          button("Cancel", () => fill(box, h("h3", {}, "Labels"), show)),
+          button("Cancel", leave),
         ),
       ),
     );
     scope.focus();
+  }
+  function leave() {
+    box.classList.remove("edited");
+    fill(box, h("h3", {}, "Labels"), show);
   }
   return box;
 }

@@ -9,12 +9,15 @@ export function stepPanel(app) {
   const body = h("div", { class: "panel-body" });
   const element = h("aside", { class: "panel", "aria-label": "Step", hidden: true }, body);
   let shown = "",
+    drawn = "", // what of the step stands there
     loading = null;
 
-  async function load(trajectory, id) {
+  // Read and draw a step; one that only follows an event leaves what somebody is writing alone.
+  async function load(trajectory, id, { follows = false } = {}) {
     loading?.abort();
     loading = new AbortController();
     const signal = loading.signal;
+    if (!follows) drawn = "";
     try {
       const { found } = await ask("step", { trajectory, step: id }, signal);
       if (!found) {
@@ -33,6 +36,9 @@ export function stepPanel(app) {
         ),
         ask("history", { trajectory, step: id }, signal),
       ]);
+      const now = JSON.stringify([found, read.steps[0], history.revisions]);
+      if (follows && (busy() || now === drawn)) return;
+      drawn = now;
       const said = h("div", {});
       draw(found, read.steps[0], history.revisions, said);
       const { statements } = await ask("statements", { trajectory, step: id }, signal);
@@ -56,6 +62,10 @@ export function stepPanel(app) {
           failed(error, () => load(trajectory, id)),
         );
     }
+  }
+
+  function busy() {
+    return body.querySelector("form, .proof, .edited");
   }
 
   function head(title, row) {
@@ -350,7 +360,7 @@ export function stepPanel(app) {
       const about = events.some(
         (event) => event.step === step || event.steps?.includes?.(step) || event.name === "merged",
       );
-      if (shown && about && !body.querySelector("form") && !body.querySelector(".proof")) load(trajectory, step);
+      if (shown && about && !busy()) load(trajectory, step, { follows: true });
     },
   };
 }
