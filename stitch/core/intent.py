@@ -232,7 +232,7 @@ class LabelVocabulary:
 
     def canonical_intent(self, intent: ContextualIntent) -> ContextualIntent:
         """As `canonical`, for the labels of a step; what reads alike stands once."""
-        if not self._into:
+        if self._into.keys().isdisjoint(intent.labels()):
             return intent
         read = {kind: tuple(self.canonical(kind, value) for value in intent.of(kind)) for kind in LabelKind}
         scope = next(iter(read[LabelKind.SCOPE]), None)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stitch.core.text_cache import text_cache
 from stitch.errors import EmbedderError
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ class StaticEmbedder:
     def __init__(self, table: Path = TABLE) -> None:
         self._folder = table
         self._lock = threading.Lock()
-        self._model: tuple[Vectors, Any] | None = None
+        self._model: tuple[Vectors, TokenReader] | None = None
         try:
             config = json.loads((table / "config.json").read_bytes())
             self._name, self._dimension = str(config["name"]), int(config["hidden_dim"])
@@ -71,19 +74,19 @@ class StaticEmbedder:
         """
         import numpy as np
 
-        table, tokenizer = self._loaded()
+        table, reader = self._loaded()
         # Sums of whole numbers are exact, in whatever order they are made.
         exact = np.int32 if table.dtype == np.int8 else np.float32
         vectors = np.zeros((len(texts), self._dimension), np.float32)
         for start in range(0, len(texts), _BATCH):
             rows = vectors[start : start + _BATCH]
-            for row, tokens in zip(rows, read_tokens(tokenizer, texts[start : start + _BATCH]), strict=True):
+            for row, tokens in zip(rows, reader.read(texts[start : start + _BATCH]), strict=True):
                 if tokens:
                     # As `table[tokens].sum(axis=0)`, without the calls of Python between.
                     row[:] = np.add.reduce(table.take(tokens, axis=0), axis=0, dtype=exact)
         return vectors
 
-    def _loaded(self) -> tuple[Vectors, Any]:
+    def _loaded(self) -> tuple[Vectors, TokenReader]:
         with self._lock:
             if self._model is None:
                 load = _load_once if self._folder == TABLE else _load
@@ -91,30 +94,45 @@ class StaticEmbedder:
             return self._model
 
 
-def load_tokenizer(folder: Path) -> Any:
-    """The tokenizer of a table, of type `tokenizers.Tokenizer`."""
-    from tokenizers import Tokenizer
+class TokenReader:
+    """Reads texts with the tokenizer of a table. Tokens of words are kept: most words have been said before."""
 
-    tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
+    def __init__(self, folder: Path) -> None:
+        from tokenizers import Tokenizer
+
+        self._tokenizer: Any = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._unknown = self._tokenizer.token_to_id("[UNK]")
+        self._by_word = type(self._tokenizer.pre_tokenizer).__name__ == "BertPreTokenizer"
+        self._tokens_of = text_cache(maxsize=16_384)(self._tokens)
+
+    def read(self, texts: Sequence[str]) -> list[list[int]]:
+        """The distinct known tokens of each text, in the order in which they come."""
+        return list(map(self._read, texts))
+
+    def _read(self, text: str) -> list[int]:
+        if not (self._by_word and text.isascii()) or _REMOVED.search(text):
+            return self._tokens(text)
+        said = _BERT_WORD.findall(text.lower())
+        return list(dict.fromkeys(chain.from_iterable(map(self._tokens_of, said))))
+
+    def _tokens(self, text: str) -> list[int]:
+        read = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return [token for token in dict.fromkeys(read) if token != self._unknown]
 
 
-def read_tokens(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
-    """The distinct known tokens of each text, in the order in which they come."""
-    unknown = tokenizer.token_to_id("[UNK]")
-    read = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-    return [[token for token in dict.fromkeys(each.ids) if token != unknown] for each in read]
-
-
+_BERT_WORD = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
+"""What BERT cuts a text of ASCII into before it looks for tokens."""
+_REMOVED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""Signs that it passes over, so that what stands on both sides is one word."""
 _BATCH = 1024
-"""Texts that are tokenized at once; bounds the memory it takes."""
+"""Texts that are read at once; bounds the memory it takes."""
 
 _HINT = "reinstall stitch-memory, or make a table with `python -m stitch.bench.fit table`"
 
 
-def _load(folder: Path, *, dimension: int) -> tuple[Vectors, Any]:
+def _load(folder: Path, *, dimension: int) -> tuple[Vectors, TokenReader]:
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -122,7 +140,7 @@ def _load(folder: Path, *, dimension: int) -> tuple[Vectors, Any]:
         vectors = load_file(folder / "model.safetensors")["embeddings"]
         if vectors.shape[1] != dimension:
             raise ValueError(f"vectors of length {vectors.shape[1]}, expected {dimension}")
-        return vectors, load_tokenizer(folder)
+        return vectors, TokenReader(folder)
     except (OSError, KeyError, ValueError, SafetensorError) as error:
         raise EmbedderError(f"cannot read the token vectors in {str(folder)!r}: {error}", hint=_HINT) from error
 

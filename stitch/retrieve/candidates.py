@@ -25,7 +25,7 @@ from stitch.core import (
     goal_of,
 )
 from stitch.core.protocols import SparseVector, SummingEmbedder
-from stitch.retrieve.kinds import Kind, is_run, kind_of
+from stitch.retrieve.kinds import Kind, kind_of, runs
 from stitch.retrieve.question import Question
 from stitch.retrieve.rarity import rare_words_first
 from stitch.retrieve.run_question import RunQuestion
@@ -65,9 +65,8 @@ def as_read(hits: Sequence[ScoredSnippet], vocabulary: LabelVocabulary) -> list[
         return list(hits)
     read = []
     for hit in hits:
-        intent = vocabulary.canonical_intent(hit.snippet.intent)
-        same = intent == hit.snippet.intent
-        read.append(hit if same else hit._replace(snippet=hit.snippet.model_copy(update={"intent": intent})))
+        intent = vocabulary.canonical_intent(own := hit.snippet.intent)
+        read.append(hit if intent is own else hit._replace(snippet=hit.snippet.model_copy(update={"intent": intent})))
     return read
 
 
@@ -165,8 +164,8 @@ class Pool:
 
     @cached_property
     def running(self) -> NDArray[np.bool_]:
-        """Whether each trajectory is the run of an agent: a goal is opened, or many steps are calls or results."""
-        return np.array([is_run(self.kinds[own], self.snippets[own]) for own in self.trajectories], dtype=bool)
+        """Whether each trajectory is the run of an agent."""
+        return runs(self.snippets, self.kinds, self.owners)
 
     @cached_property
     def in_runs(self) -> NDArray[np.bool_]:

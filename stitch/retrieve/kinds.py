@@ -6,11 +6,17 @@ Labels tell it where they are there: event types of calls and of results. Fields
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from stitch.core import Label, LabelKind, MemorySnippet, Origin, ScoredSnippet
 from stitch.text.words import word_set
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SETUP = "setup"
 """The scope of what runs begin with whatever they are for."""
@@ -60,6 +66,9 @@ class Kind(Enum):
     """Words of an agent."""
 
 
+_ACTING = (Kind.CALL, Kind.RESULT)
+
+
 def kind_of(snippet: MemorySnippet) -> Kind:
     """Classify a step of a run by itself, without its neighbors."""
     events = snippet.intent.event_types
@@ -72,19 +81,27 @@ def kind_of(snippet: MemorySnippet) -> Kind:
     return Kind.CALL if snippet.tools or _CALL_TOOL in events or _calls(snippet.text) else Kind.AGENT
 
 
-def is_run(kinds: Sequence[Kind], snippets: Iterable[MemorySnippet]) -> bool:
-    """Whether steps are those of an agent's run: a goal is opened, or many of them are calls or results."""
-    acting = sum(kind in (Kind.CALL, Kind.RESULT) for kind in kinds)
-    opened = any(GOAL_OPENED.value in one.intent.event_types for one in snippets)
-    return opened or (bool(kinds) and acting >= _RUN_SHARE * len(kinds))
+def runs(snippets: Iterable[MemorySnippet], kinds: Iterable[Kind], owners: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each trajectory is the run of an agent: a goal is opened, or many steps are calls or results.
+
+    Args:
+        snippets: Steps of all of them.
+        kinds: The kind of each step.
+        owners: The number of the trajectory of each.
+    """
+    opened = GOAL_OPENED.value
+    opening = [opened in one.intent.event_types for one in snippets]
+    acting = [kind in _ACTING for kind in kinds]
+    many: NDArray[np.bool_] = np.bincount(owners, acting) >= _RUN_SHARE * np.bincount(owners)
+    return many | (np.bincount(owners, opening) > 0)
 
 
 def tells_of_runs(hits: Iterable[ScoredSnippet]) -> bool:
     """Whether the hits of any trajectory are steps of a run."""
-    found: dict[str, list[MemorySnippet]] = {}
-    for hit in hits:
-        found.setdefault(hit.snippet.trajectory, []).append(hit.snippet)
-    return any(is_run([kind_of(one) for one in own], own) for own in found.values())
+    snippets = [hit.snippet for hit in hits]
+    numbers: dict[str, int] = {}
+    owners = [numbers.setdefault(one.trajectory, len(numbers)) for one in snippets]
+    return bool(runs(snippets, map(kind_of, snippets), np.array(owners, dtype=np.int64)).any())
 
 
 def is_local(labeled_by: str | None) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from stitch.retrieve.candidates import Pool
 from stitch.retrieve.speakers import REPLIES, USERS
 from stitch.text.dates import find_moments
-from stitch.text.words import beginning_of, says_stem, stem, words
+from stitch.text.words import saying_stem, stem, words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,30 +42,43 @@ def near(pool: Pool) -> Column | None:
     for number in np.flatnonzero(~pool.running).tolist():
         talks.setdefault(speakers[pool.roles[number]], []).append(number)
     column, told = np.zeros(len(pool.candidates)), False
+    sizes = np.bincount(pool.owners)
     for named, numbers in talks.items():
-        places = np.concatenate([np.arange(own.start, own.stop) for own in map(pool.trajectories.__getitem__, numbers)])
+        lengths = sizes[numbers]
+        own = np.zeros(len(sizes), dtype=bool)
+        own[numbers] = True
+        places = np.flatnonzero(own[pool.owners])
         clues = list(_clues([pool.snippets[place] for place in places.tolist()], pool.question, named))
         if clues:
             told = True
-            column[places] = _nearness(pool, places, clues)
+            owner = np.repeat(np.arange(len(lengths)), lengths)
+            found, best = _nearness(pool.positions[places], owner, lengths, clues)
+            column[places] = (pool.strengths[numbers] * np.minimum(1.0, 2.0 * best))[owner] * found
     return column if told else None
 
 
-def _nearness(pool: Pool, places: NDArray[np.int64], clues: Sequence[tuple[float, NDArray[np.bool_]]]) -> Column:
-    """The nearness of these candidates to clues: what each weighs, and which of the candidates say it."""
-    numbers, owner, lengths = np.unique(pool.owners[places], return_inverse=True, return_counts=True)
+def _nearness(
+    positions: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    clues: Sequence[tuple[float, NDArray[np.bool_]]],
+) -> tuple[Column, Column]:
+    """The nearness of candidates to clues (what each weighs, and which of the candidates say it), and the best of a
+    talk.
+
+    Candidates stand by talk: the number of its talk is told of each, and of each talk how many it has.
+    """
+    starts = np.cumsum(lengths) - lengths
     said = np.array([says for _, says in clues])
-    by_talk = np.array([np.bincount(owner[says], minlength=len(lengths)) for says in said])
+    by_talk = np.add.reduceat(said, starts, axis=1, dtype=np.int64)
     rare = np.log((lengths + 1) / np.maximum(1, by_talk)) * (by_talk > 0)
     weights = rare * np.array([weight for weight, _ in clues])[:, None]
     weights /= np.maximum(_ENOUGH, weights.sum(axis=0))
-    faded = _faded(owner, pool.positions[places])
-    column: Column = np.zeros(len(places))
+    faded = _faded(owner, positions)
+    column: Column = np.zeros(len(positions))
     for says, own in zip(said, weights, strict=True):
         column += own[owner] * faded[says].max(axis=0)
-    best = np.maximum.reduceat(column, np.cumsum(lengths) - lengths)
-    shares = pool.strengths[numbers] * np.minimum(1.0, 2.0 * best)
-    return shares[owner] * column
+    return column, np.maximum.reduceat(column, starts)
 
 
 def _clues(
@@ -78,8 +91,7 @@ def _clues(
         yield from _told(_MOMENT, [moment in find_moments(one.text) for one in snippets])
     texts = [one.text.lower() for one in snippets]
     for term in sorted(question.clue_stems - named):
-        begins = beginning_of(term)  # to see that it is not there takes no time
-        yield from _told(1.0, [begins in text and says_stem(text, term) for text in texts])
+        yield from _told(1.0, saying_stem(texts, term))
 
 
 def _speakers(roles: Iterable[str]) -> frozenset[str]:

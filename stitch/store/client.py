@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
@@ -226,7 +226,7 @@ def _stored(point: Any) -> StoredPoint:
 def _filter(where: Where) -> Any:
     from qdrant_client import models
 
-    has_id = models.HasIdCondition
-    return filter_of(
-        where, models, numbers=models.Range, moments=models.DatetimeRange, has_id=lambda names: has_id(has_id=names)
-    )
+    def has_id(ids: Iterable[Id]) -> Any:
+        return models.HasIdCondition(has_id=list(map(name_of, ids)))
+
+    return filter_of(where, models, numbers=models.Range, moments=models.DatetimeRange, has_id=has_id)

@@ -182,7 +182,7 @@ def filter_of(where: Where, models: Any, *, numbers: Any, moments: Any, has_id: 
         models: The module with the others.
         numbers: A range of numbers.
         moments: A range of times.
-        has_id: Makes a condition of the texts of ids.
+        has_id: Makes a condition of ids.
     """
 
     def equals(key: str, value: str) -> Any:
@@ -198,7 +198,7 @@ def filter_of(where: Where, models: Any, *, numbers: Any, moments: Any, has_id: 
     if where.recorded_to is not None:
         must.append(models.FieldCondition(key="recorded", range=moments(lte=where.recorded_to)))
     if where.ids is not None:
-        must.append(has_id(list(map(name_of, where.ids))))
+        must.append(has_id(where.ids))
     if where.places is not None:
         either = [
             models.Filter(must=[equals("trajectory", name), within("position", gte=first, lte=last)])

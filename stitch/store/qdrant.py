@@ -202,13 +202,9 @@ class QdrantStore:
         with self._calls:
             points, where = self._points, Where(tenant=tenant, trajectory=trajectory)
             counts = self._counts.of(tenant) if trajectory is None else counted(points, where)
-            found = points.retrieve(ids_of(ids), fields=("tenant",), words=True)
-            wanted = frozenset(words)
-            carried = {
-                name_of(name): wanted.intersection(point.words)
-                for name, point in found.items()
-                if point.payload.get("tenant") == tenant
-            }
+            own = {name: each.id for name, each in self._read(ids_of(ids)).items() if each.tenant == tenant}
+            found, wanted = points.retrieve(list(own), fields=False, words=True), frozenset(words)
+            carried = {own[name]: wanted.intersection(point.words) for name, point in found.items()}
             snippets = counts.get(-1, 0) if trajectory is None else points.count(where)
             return WordCounts(snippets, {word: counts.get(word, 0) for word in words}, carried)
 

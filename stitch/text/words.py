@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -70,19 +70,19 @@ def stem(word: str) -> str:
     return str(stemmer.stemWord(word.removesuffix("'s")))
 
 
-def beginning_of(stemmed: str) -> str:
-    """The common prefix of all words of a stem."""
+def saying_stem(folded: Iterable[str], stemmed: str) -> list[bool]:
+    """Whether each text has a word of a stem: `stemmed in stems(text)`, without cutting the texts into words."""
     # A stem is the beginning of its words but for its last letter ("happi"), and of "lying" it is "lie".
     begins = stemmed[:1] if len(stemmed) == 3 and stemmed.endswith("ie") else stemmed[:-1] or stemmed
-    return begins.partition("'")[0]  # which may be written as another sign
+    begins = begins.partition("'")[0]  # which may be written as another sign
+    return [begins in text and _says(text, stemmed, begins) for text in folded]
 
 
-def says_stem(folded: str, stemmed: str) -> bool:
-    """Whether a text has a word of this stem: `stemmed in stems(text)`, without cutting the text into words."""
-    begins = beginning_of(stemmed)
+def _says(folded: str, stemmed: str, begins: str) -> bool:
     place = folded.find(begins)
     while place >= 0:
-        if _begins_word(folded, place) and (word := _WORD.match(folded, place)) is not None:
+        begun = not place or folded[place - 1] == " " or _begins_word(folded, place)
+        if begun and (word := _WORD.match(folded, place)) is not None:
             if stem(word[0].replace("\u2019", "'")) == stemmed:
                 return True
             place = word.end() - 1

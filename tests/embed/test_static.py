@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from contracts.embedder import EmbedderContract
 from stitch.embed import HashingEmbedder, StaticEmbedder
-from stitch.embed.static import TABLE
+from stitch.embed.static import TABLE, TokenReader
 from stitch.errors import EmbedderError
 
 SHIPPED = StaticEmbedder()
+TOKENIZER = Tokenizer.from_file(str(TABLE / "tokenizer.json"))
+READER = TokenReader(TABLE)
 
 
 class TestStaticEmbedder(EmbedderContract):
@@ -41,6 +44,14 @@ def test_any_text_has_a_finite_vector_of_length_one_or_zero(texts):
     lengths = np.linalg.norm(vectors, axis=1)
     assert vectors.dtype == np.float32
     assert np.all((lengths == 0) | (np.abs(lengths - 1) < 1e-5))
+
+
+@given(st.text(st.characters(max_codepoint=130), max_size=30))
+def test_a_text_has_the_tokens_of_the_tokenizer_though_it_is_read_by_its_words(text):
+    known = set(TOKENIZER.encode(text, add_special_tokens=False).ids) - {TOKENIZER.token_to_id("[UNK]")}
+    [found] = READER.read([text])
+    assert set(found) == known
+    assert len(found) == len(known)
 
 
 @pytest.mark.parametrize("broken", ["model.safetensors", "tokenizer.json"])

@@ -14,7 +14,7 @@ import numpy as np
 
 from stitch.bench.fit.table.fit import FitSettings, Passages, Runs, fit, unit
 from stitch.bench.fit.table.texts import Text, read_texts, sample_runs
-from stitch.embed.static import TABLE, load_tokenizer, read_tokens
+from stitch.embed.static import TABLE, TokenReader
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
@@ -130,9 +130,9 @@ def make_table(*, packages: Path, model: Path, work: Path, start: Path, dimensio
     basis = np.linalg.eigh(taught.T @ taught)[1][:, ::-1][:, :dimension]
     vocabulary: dict[str, int] = json.loads((start / "tokenizer.json").read_bytes())["model"]["vocab"]
     table = _beginning(teacher, sorted(vocabulary, key=vocabulary.__getitem__), basis)
-    tokenizer = load_tokenizer(start)  # the tokens that the embedder will read
-    found = Runs(read_tokens(tokenizer, texts), unit(taught @ basis), _neighbors(runs), len(table))
-    passages = Passages(every, read_tokens(tokenizer, [text.text for text in every]))
+    reader = TokenReader(start)  # the tokens that the embedder will read
+    found = Runs(reader.read(texts), unit(taught @ basis), _neighbors(runs), len(table))
+    passages = Passages(every, reader.read([text.text for text in every]))
     return _turned(
         fit(table, found, FitSettings(), passages=passages), start, found.rows([(n,) for n in range(len(texts))])
     )
