@@ -312,6 +312,8 @@ class LoadedSettings(NamedTuple):
 
 
 def _is_object(value: Any) -> bool:
+    if value is None or isinstance(value, (str, int, float, tuple, list, dict)):  # protocols take long to be looked at
+        return False
     return isinstance(value, (SecretStr, PromptModule, DspyLanguageModel)) or callable(value)
 
 

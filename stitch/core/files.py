@@ -136,7 +136,7 @@ def refuse_links(folder: Path, *, written: bool = False) -> None:
     """
     found = dict[str, list[str]]()
     for path, about in _inside(folder):
-        is_file, name = stat.S_ISREG(about.st_mode), str(path.relative_to(folder))
+        is_file, name = stat.S_ISREG(about.st_mode), os.path.relpath(path, folder)
         if not (is_file or stat.S_ISDIR(about.st_mode) or stat.S_ISSOCK(about.st_mode)):
             found.setdefault("point elsewhere or are no files", []).append(name)
         if written and is_file and about.st_nlink > 1:
@@ -154,9 +154,9 @@ def _is_hollow(about: os.stat_result) -> bool:
     return held is not None and about.st_size > _SPARSE_FROM and about.st_size > _MOST_TIMES * 512 * held
 
 
-def _inside(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """All that is in a folder and its subfolders; no link is followed."""
-    waiting = [folder]
+def _inside(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Paths of all that is in a folder and its subfolders; no link is followed."""
+    waiting = [str(folder)]
     while waiting:
         try:
             entries = list(os.scandir(waiting.pop()))
@@ -165,6 +165,6 @@ def _inside(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
         for entry in entries:
             with suppress(FileNotFoundError):
                 about = entry.stat(follow_symlinks=False)
-                yield Path(entry.path), about
+                yield entry.path, about
                 if stat.S_ISDIR(about.st_mode):
-                    waiting.append(Path(entry.path))
+                    waiting.append(entry.path)

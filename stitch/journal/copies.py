@@ -8,12 +8,11 @@ from itertools import islice
 from pathlib import Path
 
 from sqlalchemy import bindparam, delete, func, select
-from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 
 from stitch.core.files import copy_private
 from stitch.core.progress import Progress
 from stitch.errors import JournalError
-from stitch.journal.database import PAGE, Compiled, Session
+from stitch.journal.database import PAGE, SQLITE, Session
 from stitch.journal.erased import ErasedSteps
 from stitch.journal.tables import (
     OF_A_STEP,
@@ -104,7 +103,7 @@ def settle(copy: Path, *, tenant: str | None) -> tuple[int, int]:
         with closing(sqlite3.connect(copy, isolation_level=None)) as db:
             db.execute("PRAGMA journal_mode = DELETE").fetchall()
             bring_up(db, copy)
-            session = Session(db, Compiled(sqlite_dialect()))
+            session = Session(db, SQLITE)
             if tenant is not None:
                 for statement in _OF_OTHERS:
                     session.write(statement, **({"whose": tenant} if "tenant" in statement.table.c else {}))

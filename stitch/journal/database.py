@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from sqlalchemy import Delete, Insert, Table, Update, and_, bindparam, delete, insert
+from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.engine import Dialect
 
 from stitch.core.process import ProcessLock
@@ -61,7 +62,7 @@ class _Text(NamedTuple):
 
 
 class Compiled:
-    """Statements as a database wants them, compiled once each: to do it every time takes longer than to run them."""
+    """Statements in the SQL of one dialect, compiled once in a process: to do it takes longer than to run them."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -80,10 +81,13 @@ class Compiled:
         return found
 
 
+SQLITE = Compiled(sqlite_dialect())
+
+
 class Session:
     """One connection for a while, inside a transaction or not.
 
-    Statements have to be constants, or kept by whoever makes them: each that is new is compiled.
+    Statements have to be constants: each that is new is compiled, and kept.
     """
 
     def __init__(self, connection: Any, compiled: Compiled) -> None:
@@ -160,7 +164,7 @@ class Database(ABC):
 
     Args:
         name: What messages call it.
-        dialect: Of its SQL.
+        compiled: Statements in its SQL.
         causes: Why it cannot be used, by its messages.
         errors: The errors of its driver.
     """
@@ -169,11 +173,11 @@ class Database(ABC):
     """Names the journal, if several processes share it."""
 
     def __init__(
-        self, name: str, *, dialect: Dialect, causes: Sequence[Cause], errors: tuple[type[Exception], ...]
+        self, name: str, *, compiled: Compiled, causes: Sequence[Cause], errors: tuple[type[Exception], ...]
     ) -> None:
         self.name = name
         self.lock = ProcessLock(f"the journal {name!r}")
-        self.compiled = Compiled(dialect)
+        self.compiled = compiled
         self._causes, self._errors = causes, errors
 
     @abstractmethod

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 from sqlalchemy import Column, MetaData, Table, Text, bindparam, create_engine, event, select, update
+from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.engine import URL, Dialect, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from stitch.errors import ConflictError, JournalError, SettingsError, StoreMismatchError, some_of
 from stitch.journal.copies import copy_rows
-from stitch.journal.database import Cause, Database, Session, Turn
+from stitch.journal.database import Cause, Compiled, Database, Session, Turn
 from stitch.journal.tables import COUNTED, NOT_STORED, VERSION, metadata, next_seq, unfinished
 from stitch.journal.versions import refuse_later
 
@@ -40,6 +41,7 @@ _CAUSES = (
     Cause("terminating", "the server is going down", _AWAY),
 )
 
+_COMPILED = Compiled(psycopg_dialect())  # type: ignore[no-untyped-call]
 _SCHEMA = "stitch"
 _OPTIONS = f"-csearch_path={_SCHEMA} -cidle_in_transaction_session_timeout=5s"
 """A process that stands still inside a transaction is put out of it, for all others wait."""
@@ -103,7 +105,7 @@ class Postgres(Database):
         _, named = self._engine.dialect.create_connect_args(self._engine.url)
         self.conninfo = make_conninfo(**{name: each for name, each in named.items() if name != "context"})
         """Leads other clients of PostgreSQL to the same schema."""
-        super().__init__(shown, dialect=self._engine.dialect, causes=_CAUSES, errors=errors)
+        super().__init__(shown, compiled=_COMPILED, causes=_CAUSES, errors=errors)
         self._mine = threading.local()
         self._is_open = True
         try:

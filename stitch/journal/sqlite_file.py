@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
-
 from stitch.core.files import private
 from stitch.core.process import in_each_fork, never_free
 from stitch.errors import ForkedProcessError
 from stitch.journal.copies import copy_database
-from stitch.journal.database import Cause, Database, Session
+from stitch.journal.database import SQLITE, Cause, Database, Session
 from stitch.journal.versions import bring_up, check_version
 
 _CAUSES = (
@@ -47,7 +45,7 @@ class SqliteFile(Database):
     """
 
     def __init__(self, path: Path, *, power_safe: bool = False) -> None:
-        super().__init__(str(path), dialect=sqlite_dialect(), causes=_CAUSES, errors=(sqlite3.Error,))
+        super().__init__(str(path), compiled=SQLITE, causes=_CAUSES, errors=(sqlite3.Error,))
         self.path = path
         check_version(path)
         if path.absolute() in _INHERITED:
