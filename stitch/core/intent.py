@@ -56,6 +56,9 @@ class LabelKind(str, Enum):
     __hash__ = str.__hash__  # that of an enumeration is Python code, and every look-up of a label calls it
 
 
+_KINDS = tuple(LabelKind)
+
+
 class Label(NamedTuple):
     """A label value with its kind."""
 
@@ -232,9 +235,9 @@ class LabelVocabulary:
 
     def canonical_intent(self, intent: ContextualIntent) -> ContextualIntent:
         """As `canonical`, for the labels of a step; what reads alike stands once."""
-        if self._into.keys().isdisjoint(intent.labels()):
+        if not any((kind, value) in self._into for kind in _KINDS for value in intent.of(kind)):
             return intent
-        read = {kind: tuple(self.canonical(kind, value) for value in intent.of(kind)) for kind in LabelKind}
+        read = {kind: tuple(self.canonical(kind, value) for value in intent.of(kind)) for kind in _KINDS}
         scope = next(iter(read[LabelKind.SCOPE]), None)
         return ContextualIntent(
             scope=scope,

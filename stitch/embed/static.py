@@ -133,16 +133,28 @@ _HINT = "reinstall stitch-memory, or make a table with `python -m stitch.bench.f
 
 
 def _load(folder: Path, *, dimension: int) -> tuple[Vectors, TokenReader]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
     try:
-        vectors = load_file(folder / "model.safetensors")["embeddings"]
+        vectors = _mapped(folder / "model.safetensors")
         if vectors.shape[1] != dimension:
             raise ValueError(f"vectors of length {vectors.shape[1]}, expected {dimension}")
         return vectors, TokenReader(folder)
-    except (OSError, KeyError, ValueError, SafetensorError) as error:
+    except (OSError, KeyError, ValueError) as error:
         raise EmbedderError(f"cannot read the token vectors in {str(folder)!r}: {error}", hint=_HINT) from error
+
+
+def _mapped(file: Path) -> Vectors:
+    """The one tensor of a file of safetensors, of which no more is read than is used: most words are rare."""
+    import numpy as np
+
+    with file.open("rb") as opened:
+        size = int.from_bytes(opened.read(8), "little")
+        if size > file.stat().st_size:
+            raise ValueError("it is no file of safetensors")
+        about = json.loads(opened.read(size))["embeddings"]
+        offset = opened.tell() + about["data_offsets"][0]
+    kind = {"I8": np.int8, "F32": np.float32}[about["dtype"]]
+    vectors: Vectors = np.asarray(np.memmap(file, kind, "r", offset, tuple(about["shape"])))
+    return vectors
 
 
 _load_once = lru_cache(maxsize=1)(_load)

@@ -9,8 +9,6 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime, timezone
 from typing import NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-
 from stitch.core import (
     DensityQuery,
     Label,
@@ -299,14 +297,13 @@ def ranked_beside(query: DensityQuery, records: Iterable[SnippetRecord], *, stor
         counts = store.word_counts(query.tenant, similarity.words)
         rarity = {word: informativeness(each, snippets=counts.snippets) for word, each in counts.carrying.items()}
         similarity = similarity.weighed(rarity)
-    asked = as_kept(np.asarray(similarity.vector, dtype=np.float32)) if similarity.vector else None
     hits = []
     for record in admitted:
         carried, words = record.snippet.intent.labels(), words_as_kept(record.words)
         matched = frozenset(
             label for label, names in query.labels.items() if any(Label(label.kind, name) in carried for name in names)
         )
-        cosine = 0.0 if asked is None else float(asked @ as_kept(record.vector))
+        cosine = 0.0 if similarity.vector is None else float(similarity.vector @ as_kept(record.vector))
         lexical = sum(weight * words.get(word, 0.0) for word, weight in (similarity.words or {}).items())
         matching, combined = density(matched, count=query.count), similarity.combine(cosine, lexical)
         hits.append(StoreHit(record.snippet, matching, combined, cosine, halved(lexical)))

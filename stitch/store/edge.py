@@ -30,7 +30,7 @@ from stitch.store.points import (
     vector_names,
 )
 
-_PAGE = 2_000
+_PAGE = 256
 """Number of points read at a time."""
 _INDEXED_FROM = 64
 """From so many points on there are indexes. Each takes 4 to 9 MB and 2 ms whenever it is opened, however few points

@@ -14,7 +14,7 @@ from zlib import crc32
 import orjson
 from pydantic import ValidationError
 
-from stitch.core.intent import ContextualIntent, Label, LabelKind, is_setup
+from stitch.core.intent import ContextualIntent, LabelKind, is_setup
 from stitch.core.json_text import read_json
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet, ReferenceRewrite
 from stitch.core.text_cache import text_cache
@@ -228,11 +228,6 @@ def stored_intent(
     return ContextualIntent.model_construct(
         scope=scope, event_types=event_types, entity_types=entity_types, targets=targets
     )
-
-
-def intent_labels(intent: ContextualIntent) -> list[Label]:
-    """The labels of a snippet, by kind."""
-    return [Label(kind, value) for kind in LABEL_FIELDS for value in intent.of(kind)]
 
 
 def _check(payload: Payload, snippet: MemorySnippet) -> None:

@@ -168,7 +168,8 @@ def vector_names(*, words: bool, dense: bool) -> list[str] | bool:
 
 def stored_point(point: Any, number: Id) -> StoredPoint:
     """A point that the engine or its client gave."""
-    vectors = point.vector if isinstance(point.vector, dict) else {}
+    vectors = point.vector  # made of the engine's own each time it is asked for, as is the payload
+    vectors = vectors if isinstance(vectors, dict) else {}
     sparse = vectors.get(WORDS)
     words = () if sparse is None else sparse.indices
     return StoredPoint(number, point.payload or {}, words, vectors.get(DENSE) or ())

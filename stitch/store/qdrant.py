@@ -21,7 +21,7 @@ from stitch.errors import StoreError
 from stitch.store.counts import WordCounter, counted
 from stitch.store.folder import StoreFolder
 from stitch.store.owner import Ownership
-from stitch.store.payload import from_payload, intent_labels, label_index, to_payload
+from stitch.store.payload import LABEL_FIELDS, from_payload, label_index, to_payload
 from stitch.store.points import WORDS, Damage, Id, Point, Points, Search, StoredPoint, Where, id_of, ids_of, name_of
 from stitch.store.ranking import Ranking
 from stitch.store.similarity import Similarity
@@ -142,7 +142,7 @@ class QdrantStore:
     def _point(self, name: Id, record: SnippetRecord) -> Point:
         snippet, vector, words = record
         check_vectors(vector, words, dimension=self._dimension, what=f"step {snippet.step!r}")
-        labels = {label_index(each.kind, each.value): 1.0 for each in intent_labels(snippet.intent)}
+        labels = {label_index(kind, value): 1.0 for kind in LABEL_FIELDS for value in snippet.intent.of(kind)}
         dense = as_kept(np.asarray(vector, np.float32)).tolist()
         return Point(name, dense, words_as_kept(words), labels, self._kept(to_payload(snippet)))
 

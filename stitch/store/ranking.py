@@ -22,7 +22,6 @@ from stitch.core.snippets import MemorySnippet
 from stitch.store.payload import LABEL_FIELDS, label_index
 from stitch.store.points import DENSE, LABELS, WORDS, Id, Points, Search, Where
 from stitch.store.similarity import Similarity, halved
-from stitch.store.vectors import as_kept
 
 _LONGER = (1_024, 8_192)
 """How long the lists of a second and third request are."""
@@ -58,7 +57,7 @@ class Ranking:
         if self._values:
             self._asked[LABELS] = {label_index(kind, value): 1.0 for kind, value in self._values}
         if similarity.vector is not None:
-            self._asked[DENSE] = as_kept(np.array(similarity.vector, dtype=np.float32)).tolist()
+            self._asked[DENSE] = similarity.vector.tolist()
         if similarity.words is not None:
             self._asked[WORDS] = similarity.words
         self._known: dict[str, dict[Id, float]] = {using: {} for using in self._asked}

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stitch.core.protocols import DensityQuery, SparseVector
 from stitch.errors import StoreError
-from stitch.store.vectors import check_vectors, words_as_kept
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from stitch.store.vectors import as_kept, check_vectors, words_as_kept
 
 LEXICAL_HALF = 10.0
 """The lexical score that counts as a lexical similarity of one half."""
@@ -20,7 +19,7 @@ LEXICAL_HALF = 10.0
 RARITY = 1.3
 """The power of the inverse document frequency: steps are short, and who has the rare word of a question is meant."""
 
-Number = TypeVar("Number", float, "NDArray[np.float64]")
+Number = TypeVar("Number", float, NDArray[np.float64])
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,8 @@ class Similarity:
     A part that was not asked for, or that is the same for every snippet (a zero vector, no words), is None.
     """
 
-    vector: list[float] | None
+    vector: NDArray[np.float32] | None
+    """As stores ask with it."""
     words: SparseVector | None
     dense_share: float
     lexical_share: float
@@ -49,9 +49,9 @@ class Similarity:
         dense, lexical = query.vector is not None, query.words is not None
         share = query.lexical_share if dense and lexical else float(lexical)
         words = {index: weight for index, weight in (query.words or {}).items() if weight}
-        vector = [] if query.vector is None else list(map(float, query.vector))
+        vector = None if query.vector is None or share == 1.0 else as_kept(np.asarray(query.vector, np.float32))
         return cls(
-            vector=vector if any(vector) and share < 1.0 else None,
+            vector=vector if vector is not None and vector.any() else None,
             words=words if words and share > 0.0 else None,
             dense_share=1.0 - share,
             lexical_share=share,
