@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, Literal, get_args, get_origin
 
 import dspy
@@ -128,11 +129,18 @@ class _StrictSchema(GenerateJsonSchema):
 
 def response_format(signature: Any) -> dict[str, Any]:
     """The form that is asked for; an object without a schema where one of its fields is open."""
-    fields: dict[str, Any] = {name: (field.annotation, ...) for name, field in signature.output_fields.items()}
-    schema = create_model("Reply", **fields).model_json_schema(schema_generator=_StrictSchema)
-    if '"additionalProperties": true' in json.dumps(schema):
+    schema = json.loads(_schema(*((name, field.annotation) for name, field in signature.output_fields.items())))
+    if schema is None:
         return {"type": "json_object"}
     return {"type": "json_schema", "json_schema": {"name": signature.__name__, "schema": schema, "strict": True}}
+
+
+@lru_cache(maxsize=64)
+def _schema(*fields: tuple[str, Any]) -> str:
+    """The schema of fields as JSON, for it takes some milliseconds to make; null where one of them is open."""
+    kinds: dict[str, Any] = {name: (annotation, ...) for name, annotation in fields}
+    schema = json.dumps(create_model("Reply", **kinds).model_json_schema(schema_generator=_StrictSchema))
+    return "null" if '"additionalProperties": true' in schema else schema
 
 
 def compact(value: Any) -> str:

@@ -251,7 +251,8 @@ def owner_at(folder: Path, *, tenant: str, settings: Mapping[str, Any]) -> Place
     headers = {TENANT: quote(tenant)}
     if target.token:
         headers["Authorization"] = f"Bearer {target.token}"
-    transport = httpx.HTTPTransport(uds=None if target.path is None else str(target.path))
+    uds = None if target.path is None else str(target.path)
+    transport = httpx.HTTPTransport(uds=uds, verify=False)  # or it reads all certificates of the machine for nothing
     url = "http://localhost" if target.port is None else f"http://127.0.0.1:{target.port}"
     http = httpx.Client(base_url=url, headers=headers, transport=transport, trust_env=False)
     try:
@@ -282,7 +283,7 @@ def server_at(location: str, *, key: str | None) -> Place:
     if parts.username is not None:
         raise SettingsError("the URL of a server holds no key", hint="give it as key=..., or as STITCH_KEY")
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-    http = httpx.Client(base_url=url, headers=headers, trust_env=False)
+    http = httpx.Client(base_url=url, headers=headers, trust_env=False, verify=parts.scheme == "https")
     try:
         return Place(http, where=f"the server {url}", socket=None, hello=Hello())
     except NotBegunError as error:

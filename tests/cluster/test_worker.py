@@ -70,14 +70,16 @@ def test_without_a_worker_steps_wait_and_who_waits_for_them_is_told(
 
 
 def test_a_worker_ends_when_it_is_told_to_and_another_one_goes_on(
-    open_shared: Callable[..., Memory], start_worker: Callable[..., subprocess.Popen[bytes]]
+    open_shared: Callable[..., Memory],
+    start_worker: Callable[..., subprocess.Popen[bytes]],
+    request: pytest.FixtureRequest,
 ) -> None:
     first = start_worker()
     with open_shared() as memory:
         memory.add_many([say(text, str(number)) for number, text in enumerate(TALK)], trajectory="t")
         first.send_signal(signal.SIGTERM)
         assert first.wait(timeout=30) == 0
-        start_worker()
+        request.getfixturevalue("worker")
         memory.add(say("And breakfast.", "5"), trajectory="t")
         memory.flush()
         assert memory.status().stored == len(TALK) + 1

@@ -2,7 +2,6 @@
 
 import threading
 from contextlib import contextmanager
-from importlib.util import find_spec
 
 from doubles.http import Client
 from stitch import open_tenants
@@ -14,14 +13,9 @@ from stitch.server.running import Server, listen, url_of
 
 
 def app_of(tenants, *, keys=None, tenant="default", access=None, **options):
-    """The application as `stitch serve` makes it."""
-    mcp = None
-    if find_spec("mcp") is not None:
-        from stitch.adapters.mcp import McpOverHttp
-
-        mcp = McpOverHttp
+    """The application; `mcp` makes the tools at `/mcp`, whose schemas take longer than all the rest."""
     access = access or Access(keys, tenant=tenant, host="127.0.0.1")
-    return create_app(tenants, access=access, mcp=mcp, **options)
+    return create_app(tenants, access=access, **options)
 
 
 @contextmanager

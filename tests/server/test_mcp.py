@@ -6,6 +6,13 @@ from stitch.server.keys import ACTIONS
 
 pytest.importorskip("mcp")
 
+from stitch.adapters.mcp import MOST_SESSIONS, McpOverHttp
+
+
+@pytest.fixture
+def serving(serving):
+    return lambda **options: serving(mcp=McpOverHttp, **options)
+
 
 def test_a_foreign_page_reaches_no_tool(serving):
     client = serving()
@@ -39,8 +46,6 @@ def test_a_session_is_there_for_the_key_alone_that_opened_it(keyed):
 
 
 def test_one_key_cannot_fill_the_server_with_sessions(keyed):
-    from stitch.adapters.mcp import MOST_SESSIONS
-
     ann, bea = keyed(ann=ACTIONS, bea=ACTIONS)
     sessions = [session_of(ann) for _ in range(MOST_SESSIONS)]
     assert ann.post("/mcp", HELLO, **ACCEPT).status == 429

@@ -23,8 +23,6 @@ from stitch.server.operations.questions import search
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")]
-playwright = pytest.importorskip("playwright.sync_api")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
 QUESTION = "What did the washing machine cost the first time?"
 STEP = sample("trip").trajectory.steps[20].id
@@ -54,7 +52,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as begun:
+    with pytest.importorskip("playwright.sync_api").sync_playwright() as begun:
         options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         with begun.chromium.launch(executable_path=CHROMIUM, args=options) as launched:
             yield launched
@@ -114,6 +112,7 @@ class Looked:
         raise AssertionError(f"it never holds: {holds}")
 
     def violations(self):
+        axe = pytest.importorskip("axe_playwright_python.sync_playwright")
         found = axe.Axe().run(self.page).response["violations"]
         return [(each["id"], [node["target"] for node in each["nodes"]]) for each in found]
 

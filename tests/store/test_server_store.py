@@ -35,7 +35,7 @@ from stitch.store.options import QdrantOptions
 
 @pytest.fixture
 def qdrant() -> Iterator[LoopbackQdrant]:
-    with LoopbackQdrant(shards=6) as serving:
+    with LoopbackQdrant(shards=3) as serving:
         yield serving
 
 
@@ -222,7 +222,7 @@ LARGE = QdrantOptions(shard_number=2, large_tenants=("t",))
 
 @pytest.fixture
 def cluster() -> Iterator[LoopbackQdrant]:
-    with LoopbackQdrant(shards=6) as serving:
+    with LoopbackQdrant(shards=3) as serving:
         serving.nodes = 3
         yield serving
 

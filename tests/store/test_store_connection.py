@@ -1,13 +1,17 @@
 """The way to a server: the next URL when one is away, a server that is starting, one that asks to come back later."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from qdrant_client import QdrantClient
 
 from stitch.errors import StoreError
 from stitch.store.connection import Server
 from stitch.testing.servers import LoopbackServer, Reply
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
 
 AWAY = "http://127.255.255.254:6333"
 """Nobody listens at this machine's last loopback address."""

@@ -4,7 +4,6 @@ import random
 from typing import Any
 from xml.etree import ElementTree as ET
 
-import elementpath
 import pytest
 
 from stitch.retrieve.path import Forest, select
@@ -163,6 +162,7 @@ def query(drawn):
 
 
 def compare(cases, *, seed):
+    elementpath = pytest.importorskip("elementpath")  # which takes a third of a second
     drawn = random.Random(seed)
     answered = 0
     for _ in range(cases):
