@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from doubles.files import files_with
 from stitch import open_memory
 from stitch.core import Rejection
 from stitch.errors import InputError
@@ -98,7 +99,7 @@ def test_a_secret_in_the_name_of_a_file_or_folder_is_written_nowhere(run):
     before = stored()
     assert run("ingest", *given, "--memory", "m")[0] == 3
     assert stored() == before, "known by their names"
-    assert one not in "".join(path.read_bytes().decode("latin-1") for path in Path("m").rglob("*") if path.is_file())
+    assert files_with("m", one.encode()) == []
 
 
 def test_an_interrupted_reading_of_a_folder_goes_on_and_leaves_no_note_in_the_end(run, monkeypatch):

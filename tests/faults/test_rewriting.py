@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from doubles.files import files_with
 from stitch import Step, open_memory
 from stitch.lifecycle.selection import Selector
 from stitch.lm import Charge, Ledger, read_ledger
@@ -79,7 +80,5 @@ def test_killed_while_lines_are_removed_every_other_line_stands_whole_and_once(
         ]
     with open_memory(memory) as opened:
         assert opened.lifecycle.erase(Selector(trajectory="t", step="0")).proof.found == ()
-    assert not [
-        path.name for path in memory.rglob("*") if path.is_file() and b"quetzalina" in path.read_bytes().lower()
-    ]
+    assert files_with(memory, b"quetzalina") == []
     assert [each.prompt_tokens for each in read_ledger(memory / "ledger.jsonl")] == [0, 1, 3, 4, 5]

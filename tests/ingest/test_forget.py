@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from doubles.files import files_with
 from stitch import Memory, Step, open_memory
 from stitch.errors import InputError
 from stitch.lifecycle.selection import Selector
@@ -20,14 +21,6 @@ TRIP = [
     Step(id="d", role="user", content="Now let's turn to day 2. One idea for breakfast is the Hyperion Horizon."),
     Step(id="e", role="user", content="What is its price?"),
 ]
-
-
-def files_with(folder: Path, *texts: bytes) -> list[str]:
-    return sorted(
-        str(path.relative_to(folder))
-        for path in folder.rglob("*")
-        if path.is_file() and any(text in path.read_bytes().lower() for text in texts)
-    )
 
 
 @pytest.fixture

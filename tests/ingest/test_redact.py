@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doubles.files import files_with
 from doubles.golden import asked_in, compare_phrases
 from stitch import open_memory
 from stitch.cli.main import cli
@@ -162,7 +163,7 @@ def test_corrections_with_labels_reasons_and_names_of_who_corrects_are_cleaned_t
         assert next(memory.steps("t")).step.content == "the password is [redacted:password]"
         memory.lifecycle.retire(Selector(trajectory="t", step="2"), reason=f"it told {token}")
         assert "".join(memory.lifecycle.export()).count("[redacted:github-token]") >= 3
-    assert _holding(tmp_path / "m", token) == []
+    assert files_with(tmp_path / "m", token.encode()) == []
 
 
 def test_what_is_imported_is_cleaned_in_labels_reasons_and_history(tmp_path: Path) -> None:
@@ -177,11 +178,7 @@ def test_what_is_imported_is_cleaned_in_labels_reasons_and_history(tmp_path: Pat
     assert token in "".join(lines)
     with open_memory(tmp_path / "m") as memory:
         assert memory.lifecycle.import_lines(lines).rejections == ()
-    assert _holding(tmp_path / "m", token) == []
-
-
-def _holding(folder: Path, secret: str) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
+    assert files_with(tmp_path / "m", token.encode()) == []
 
 
 def test_a_name_with_a_secret_is_refused_without_saying_it(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import dspy
 import pytest
 
+from doubles.files import files_with
 from stitch import Step, open_memory
 from stitch.errors import ModelError, ModelUnavailableError, ReplyError
 from stitch.lm import LanguageModel, Limits, Purpose
@@ -216,7 +217,7 @@ def test_a_key_that_a_server_quotes_is_neither_shown_nor_kept_with_the_reason(
     assert told in receipt.reason
     assert told in caplog.text
     assert key not in caplog.text
-    assert all(key.encode() not in file.read_bytes() for file in (tmp_path / "m").rglob("*") if file.is_file())
+    assert files_with(tmp_path / "m", key.encode()) == []
     for reply in (refused(f"{'x' * 190} {key}"), chat({"content": None, "refusal": f"You gave me {key}."})):
         with pytest.raises(ModelError) as caught:
             asked_of(reply)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from doubles.files import content_of
 from stitch import open_memory
 from stitch.bench.memories import opener
 from stitch.core import Step
@@ -53,7 +54,7 @@ def first(memory: Memory, question: str) -> str:
 
 
 def all_bytes(path: Path) -> bytes:
-    return b"\n".join(file.read_bytes().lower() for file in sorted(path.rglob("*")) if file.is_file())
+    return b"\n".join(content_of(file).lower() for file in sorted(path.rglob("*")) if file.is_file())
 
 
 @pytest.mark.parametrize("question", [ASKED, "vehicle pick-up appointment", "What did Abernathy pledge?"])

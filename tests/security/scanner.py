@@ -18,6 +18,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from doubles.files import content_of
 from stitch.text.words import singular, stem, words
 
 LEAST_LETTERS = 3
@@ -50,7 +51,7 @@ def texts_in(folder: Path) -> Iterator[Text]:
             continue
         place = _ODD.sub("*", str(path.relative_to(folder)))
         yield Text("name of " + place, str(path.relative_to(folder)).lower())
-        data = path.read_bytes()
+        data = content_of(path)
         if data[:16] == b"SQLite format 3\x00":
             yield from _rows(path, place)
         if path.parent.name == "payload_storage":

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
+from doubles.files import content_of
 from stitch import Step, ToolCall, open_memory
 from stitch.lifecycle.selection import Selector
 from stitch.lm import Charge, Ledger
@@ -232,5 +233,5 @@ def test_a_scope_that_was_named_by_an_erased_step_loses_its_words(language: str,
         erased = memory.lifecycle.erase(Selector(trajectory="t", step="user"))
     assert erased.proof.found == ()
     for path in (path for path in tmp_path.rglob("*") if path.is_file()):
-        text = path.read_bytes().decode(errors="ignore").replace("\u0130", "I").lower()
+        text = content_of(path).decode(errors="ignore").replace("\u0130", "I").lower()
         assert re.search(ONLY[language], text) is None, path

@@ -29,6 +29,7 @@ from contracts.worlds import (
     random_query,
     random_records,
 )
+from doubles.files import files_with
 from stitch.core import ContextualIntent, DensityQuery, MemorySnippet, SnippetRecord, Trust
 from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
 from stitch.store import QdrantStore
@@ -258,10 +259,6 @@ def test_a_full_disk_is_refused_before_anything_is_written(tmp_path: Path, monke
         assert store.count() == 1
 
 
-def _files_with(folder: Path, text: bytes) -> list[str]:
-    return sorted(path.name for path in folder.rglob("*") if path.is_file() and text in path.read_bytes())
-
-
 def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) -> None:
     store = QdrantStore(tmp_path, embedder_name="test", dimension=4)
     vector = np.array([1, 0, 0, 0], dtype=np.float32)
@@ -276,13 +273,13 @@ def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) 
     canary, old = record("canary", "the canary sings Quetzalcoatlus", turned), record("kept", "formerly Archaeopteryx")
     store.put([canary, old, *(record(str(number), f"some words {number}") for number in range(30))])
     store.flush()
-    assert _files_with(tmp_path, b"Quetzalcoatlus"), "it could be found if it were there"
+    assert files_with(tmp_path, b"Quetzalcoatlus"), "it could be found if it were there"
     store.put([record("kept", "nowadays a hen")])
     store.delete("a", [canary.snippet.id])
     store.purge()
-    assert _files_with(tmp_path, b"Quetzalcoatlus") == _files_with(tmp_path, b"Archaeopteryx") == []
-    assert _files_with(tmp_path, canary.snippet.id.encode()) == []
-    assert _files_with(tmp_path, turned.astype(np.float16).tobytes()) == []
+    assert files_with(tmp_path, b"Quetzalcoatlus") == files_with(tmp_path, b"Archaeopteryx") == []
+    assert files_with(tmp_path, canary.snippet.id.encode()) == []
+    assert files_with(tmp_path, turned.astype(np.float16).tobytes()) == []
     query = DensityQuery(tenant="a", vector=vector, words={7: 1.0}, k=50)
     before = store.rank(query)
     assert (store.count("a"), len(before)) == (31, 31)
@@ -294,7 +291,7 @@ def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) 
     assert {hit.snippet.step for hit in reopened.rank(query)} == {*(hit.snippet.step for hit in before), "later"}
     reopened.delete("a", [snippet.id for snippet in reopened.scroll("a")])
     reopened.purge()
-    assert _files_with(tmp_path, b"nowadays") == []
+    assert files_with(tmp_path, b"nowadays") == []
     assert reopened.count() == 0
     reopened.put([record("again", "after everything")])
     reopened.close()

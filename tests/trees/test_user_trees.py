@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from doubles.files import files_with
 from stitch import Step, open_memory, open_tenants
 from stitch.errors import ConflictError, EditRefusedError, InputError
 from stitch.lifecycle.selection import Selector
@@ -43,13 +43,6 @@ def memory(folder):
 @pytest.fixture
 def trip(memory):
     return memory.trees.create("trip", TRIP, message="first plan", time="2026-03-01T10:00")
-
-
-def holding(folder, word):
-    """The files of a memory in which a word stands."""
-    return [
-        path.name for path in Path(folder).rglob("*") if path.is_file() and word.encode() in path.read_bytes().lower()
-    ]
 
 
 def test_commits_of_a_file_come_after_the_version_that_they_say_all_or_none(trip):
@@ -113,8 +106,8 @@ def test_secrets_are_taken_out_of_what_comes_in(memory, folder):
     assert trip.tree.root.fields["note"] == "again [redacted:openai-key]"
     assert trip.tree.node("n").fields["text"] == "[redacted:openai-key]"
     memory.flush()
-    assert holding(folder, KEY) == []
-    assert holding(folder, "hunter2secret9") == []
+    assert files_with(folder, KEY.encode()) == []
+    assert files_with(folder, b"hunter2secret9") == []
     for wrong in ({"type": "Plan", "id": KEY}, {"type": "Plan", KEY: "x"}):
         with pytest.raises(InputError, match="holds a secret"):
             memory.trees.create("u", wrong)
@@ -143,12 +136,12 @@ def test_an_erased_tree_is_in_no_file_any_more(memory, folder, trip):
     trip.edit([SetField("park", "name", "Zeppelin hangar")], message="Wolpertinger")
     memory.trees.create("other", {"type": "Plan", "name": "Kaleidoscope"})
     memory.flush()
-    assert holding(folder, "xylophone") != []
+    assert files_with(folder, b"xylophone") != []
     erased = memory.trees.delete("trip")
     assert (erased.trees, erased.versions, erased.proof.found) == (1, 2, ())
     assert erased.proof.traces > 5
     for word in ("xylophone", "zeppelin", "wolpertinger", "quiet park"):
-        assert holding(folder, word) == []
+        assert files_with(folder, word.encode()) == []
     assert memory.trees.names() == ["other"]
     for act in (lambda: trip.edit([Delete("zoo")]), trip.reload, lambda: memory.trees.delete("trip")):
         with pytest.raises(InputError, match="no tree 'trip'"):
@@ -176,8 +169,8 @@ def test_with_everything_of_a_tenant_its_trees_go(tmp_path):
         erased = ann.lifecycle.erase(Selector(everything=True))
         assert erased.proof.found == ()
         assert (ann.trees.names(), bob.trees.names()) == ([], ["trip"])
-        assert holding(folder, "xylophone") == []
-        assert holding(folder, "kaleidoscope") != []
+        assert files_with(folder, b"xylophone") == []
+        assert files_with(folder, b"kaleidoscope") != []
 
 
 VICTIM = """

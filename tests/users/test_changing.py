@@ -1,14 +1,11 @@
 """A user corrects, retires and erases steps, and keeps copies."""
 
+from doubles.files import files_with
 from stitch import open_memory
 from stitch.lifecycle.selection import Selector
 from stitch.server.operations.upkeep import history
 
 BOAT = Selector(trajectory="trip", step="boat")
-
-
-def bytes_of(folder):
-    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
 def test_a_corrected_scope_is_what_searches_and_labels_say(memory):
@@ -77,7 +74,7 @@ def test_erased_steps_are_gone_from_every_file_with_proof(memory):
     assert (erased.steps, list(erased.proof.found)) == (1, [])
     assert memory.get("trip", "s") is None
     memory.close()
-    assert b"Quetzalina" not in bytes_of(memory.folder)
+    assert files_with(memory.folder, b"Quetzalina") == []
 
 
 def test_a_scope_is_erased(memory):
@@ -100,14 +97,14 @@ def test_erasing_everything_leaves_nothing_of_the_tenant(memory):
     memory.lifecycle.erase(Selector(everything=True))
     assert memory.trajectories() == []
     memory.close()
-    assert b"Casa Azul" not in bytes_of(memory.folder)
+    assert files_with(memory.folder, b"Casa Azul") == []
 
 
 def test_what_takes_its_words_from_an_erased_step_loses_them(memory):
     memory.lifecycle.erase(Selector(trajectory="trip", step="hotel"))
     memory.lifecycle.erase(Selector(trajectory="trip", step="take"))
     memory.close()
-    assert b"Casa Azul" not in bytes_of(memory.folder)
+    assert files_with(memory.folder, b"Casa Azul") == []
 
 
 def test_a_store_is_built_anew_of_the_journal(memory):
