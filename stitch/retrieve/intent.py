@@ -52,7 +52,6 @@ from stitch.retrieve.links.linking import link_one, with_links
 from stitch.retrieve.neighbors import (
     FIRST_HITS,
     SEGMENT_FIRST,
-    SEGMENT_HITS,
     SEGMENT_TOKENS,
     Near,
     among_many,
@@ -159,13 +158,13 @@ class IntentRetriever:
         deep = request.model_copy(update={"k": max(k, request.depth)})
         asked = self._read(deep, self._inventories(request.tenant, request.trajectory))
         asked, pool = self._pool(asked, k=deep.k)
-        hits = self._ordered(asked, pool, k=SEGMENT_HITS if deep.k <= SEGMENT_FIRST else len(pool.candidates))
-        check_canceled()
         rule, size, depth = asked.rule, deep.k, request.depth
-        if not (rule.is_strict or asked.chosen):
+        hits = self._ordered(asked, pool, k=size if size <= SEGMENT_FIRST else len(pool.candidates))
+        check_canceled()
+        if size > SEGMENT_FIRST and not (rule.is_strict or asked.chosen):
             of_run = _first_is_run(pool, hits)
             wide = not of_run and (form_of(request.query).wide or among_many(hits))
-            if wide and request.fill_budget and size > SEGMENT_FIRST:
+            if wide and request.fill_budget:
                 depth = max(depth, min(request.budget_tokens // SEGMENT_TOKENS, MOST_FILLING))
                 size = max(size, depth)
             if min(size, len(hits)) > (SEGMENT_FIRST if wide else FIRST_HITS):

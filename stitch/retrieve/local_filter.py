@@ -7,7 +7,6 @@ evidence beside similarity.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -24,11 +23,12 @@ class _Known(NamedTuple):
     """An inventory prepared for matching."""
 
     inventory: LabelInventory
-    names: Mapping[str, list[tuple[tuple[str, ...], str]]]
-    """The stems of names of scopes with these names, by the first of them."""
+    names: Mapping[str, Mapping[tuple[str, ...], list[str]]]
+    """Scopes by the stems of their names, and these by the first of them."""
     vocabulary: LabelVocabulary
 
 
+_NO_NAMES: Mapping[tuple[str, ...], list[str]] = {}
 _NOTHING = _Known(LabelInventory(), {}, LabelVocabulary())
 
 
@@ -66,17 +66,18 @@ class LocalFilterSelector:
         """The scopes whose whole name stands in the question, each with what it says."""
         names, said = self._known(inventory).names, [stem(word) for word in question.folded.split()]
         for place, first in enumerate(said):
-            for name, scope in names.get(first, ()):
+            for name, scopes in names.get(first, _NO_NAMES).items():
                 if tuple(said[place : place + len(name)]) == name:
-                    yield scope, " ".join(question.folded.split()[place : place + len(name)])
+                    called = " ".join(question.folded.split()[place : place + len(name)])
+                    yield from ((scope, called) for scope in scopes)
 
     def _known(self, inventory: LabelInventory) -> _Known:
         known = self._last
         if known.inventory is not inventory:
-            names = defaultdict(list)
+            names: dict[str, dict[tuple[str, ...], list[str]]] = {}
             for scope in {scope.name: None for scope in inventory.scopes}:
                 if stems := _told_name(scope):
-                    names[stems[0]].append((stems, scope))
+                    names.setdefault(stems[0], {}).setdefault(stems, []).append(scope)
             known = self._last = _Known(inventory, names, inventory.vocabulary())
         return known
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from stitch.errors import StoreError, StoreUnavailableError, some_of
 from stitch.store.collection import SHARED, CollectionInfo, limits_of
 from stitch.store.connection import Server
 from stitch.store.points import (
+    WORDS,
     Id,
     Point,
     Scores,
@@ -132,12 +133,17 @@ class ClientPoints:
             found += self._ask("read", "retrieve", part, **options)
         return {made.id: made for made in map(_stored, found)}
 
-    def scroll(
-        self, where: Where, *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False
-    ) -> Iterator[StoredPoint]:
+    def scroll(self, where: Where, *, fields: Sequence[str] | bool, dense: bool = False) -> Iterator[StoredPoint]:
         """All points that pass; see `Points.scroll`."""
-        options = {"with_payload": fields, "with_vectors": vector_names(words=words, dense=dense), **self._reading}
-        options["shard_key_selector"] = self._shard_of(where.tenant)
+        return self._all(where, with_payload=fields, with_vectors=vector_names(words=False, dense=dense))
+
+    def words(self, where: Where) -> Iterator[Collection[int]]:
+        """The words of points; see `Points.words`."""
+        points = self._all(where, with_payload=False, with_vectors=[WORDS])
+        return (point.words for point in points if point.words)
+
+    def _all(self, where: Where, **options: Any) -> Iterator[StoredPoint]:
+        options |= {"shard_key_selector": self._shard_of(where.tenant), **self._reading}
         offset, begun = None, False
         while offset is not None or not begun:
             points, offset = self._ask(

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 
+import numpy as np
+
 from stitch.store.points import Points, Where
 from stitch.store.similarity import informativeness
 
@@ -58,5 +60,6 @@ class WordCounter:
 
 def counted(points: Points, where: Where) -> Counter[int]:
     """Document frequency of each word over points; under -1 the number of points with any word."""
-    found = points.scroll(where, fields=False, words=True)
-    return Counter(chain.from_iterable((*point.words, -1) for point in found if point.words))
+    said = np.fromiter(chain.from_iterable((*words, -1) for words in points.words(where)), np.int64)
+    each, counts = np.unique(said, return_counts=True)  # quicker than a counter, which looks up each
+    return Counter(dict(zip(each.tolist(), counts.tolist(), strict=True)))

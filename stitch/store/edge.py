@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -149,18 +149,24 @@ class EdgePoints:
             points = self._shard.retrieve(list(map(_uuid, ids)), fields, wanted) if ids else []
         return {(made := stored_point(point, point.id.int)).id: made for point in points}
 
-    def scroll(
-        self, where: Where, *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False
-    ) -> Iterator[StoredPoint]:
+    def scroll(self, where: Where, *, fields: Sequence[str] | bool, dense: bool = False) -> Iterator[StoredPoint]:
         """All points that pass; see `Points.scroll`."""
-        options: Any = {"with_payload": fields, "with_vector": vector_names(words=words, dense=dense)}
+        points = self._all(where, with_payload=fields, with_vector=vector_names(words=False, dense=dense))
+        return (stored_point(point, point.id.int) for point in points)
+
+    def words(self, where: Where) -> Iterator[Collection[int]]:
+        """The words of points; see `Points.words`."""
+        vectors = (point.vector for point in self._all(where, with_payload=False, with_vector=[WORDS]))
+        return (own[WORDS].indices for own in vectors if own and WORDS in own)
+
+    def _all(self, where: Where, **options: Any) -> Iterator[Any]:
         offset, begun = None, False
         while offset is not None or not begun:
             request = engine.ScrollRequest(offset=offset, limit=_PAGE, filter=_filter(where), **options)
             with self._errors("read"):
                 points, offset = self._shard.scroll(request)
             begun = True
-            yield from (stored_point(point, point.id.int) for point in points)
+            yield from points
 
     def delete(self, ids: Sequence[Id]) -> None:
         """Delete points; see `Points.delete`."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from decimal import ROUND_FLOOR, Decimal
+from itertools import chain
 from typing import Any
 from zlib import crc32
 
@@ -183,12 +184,14 @@ _FIELDS = set(MemorySnippet.model_fields)
 
 
 def _made(fields: dict[str, Any]) -> MemorySnippet:
-    """Build a snippet without validation, in a third of the time of `model_construct`."""
+    """Build a snippet without validation, in a third of the time of `model_construct`.
+
+    Fields are set one by one: then all snippets share a table of their names, which is most of what each would take.
+    """
     snippet = MemorySnippet.__new__(MemorySnippet)
-    for name, value in (("__dict__", fields), ("__pydantic_fields_set__", _FIELDS)):
+    own = {"__pydantic_fields_set__": _FIELDS, "__pydantic_extra__": None, "__pydantic_private__": None}
+    for name, value in chain(fields.items(), own.items()):
         object.__setattr__(snippet, name, value)
-    for name in ("__pydantic_extra__", "__pydantic_private__"):
-        object.__setattr__(snippet, name, None)
     return snippet
 
 
@@ -198,7 +201,12 @@ def _fields(payload: Mapping[str, Any]) -> dict[str, Any]:
     if happened is None and (clocked := get("happened")) is not None:
         happened = seconds_in(clocked)
     return {
-        **{name: payload[name] for name in _ALWAYS},
+        "tenant": payload["tenant"],
+        "trajectory": payload["trajectory"],
+        "step": payload["step"],
+        "position": payload["position"],
+        "role": payload["role"],
+        "text": text,
         "resolved": get("resolved", text),
         "summary": get("summary", ""),
         "context": get("context", ""),

@@ -126,10 +126,11 @@ class Points(Protocol):
     ) -> dict[Id, StoredPoint]:
         """Points by id, with all or some fields of their payload; those that are not there are left out."""
 
-    def scroll(
-        self, where: Where, *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False
-    ) -> Iterator[StoredPoint]:
+    def scroll(self, where: Where, *, fields: Sequence[str] | bool, dense: bool = False) -> Iterator[StoredPoint]:
         """All points that pass, in no order, with all or some fields of their payload."""
+
+    def words(self, where: Where) -> Iterator[Collection[int]]:
+        """The words of each point that passes and has any."""
 
     def delete(self, ids: Sequence[Id]) -> None:
         """Delete points; those that are not there are no error."""
