@@ -71,15 +71,14 @@ def _weights() -> Mapping[str, tuple[tuple[str, float], ...]]:
     """By function word, the languages that have it, and what it counts for each."""
     import stopwordsiso
 
-    found: dict[str, set[str]] = {}
-    for language in (ENGLISH, *_BY_WORDS):
-        for word in stopwordsiso.stopwords(language):
-            if len(word) > 1 and _PLAIN.fullmatch(word):
-                found.setdefault(word.lower(), set()).add(language)
-    return {
-        word: tuple((language, len(languages) ** -0.5) for language in sorted(languages))
-        for word, languages in found.items()
-    }
+    found: dict[str, tuple[str, ...]] = {}
+    for language in sorted((ENGLISH, *_BY_WORDS)):
+        said = stopwordsiso.stopwords(language)
+        for word in {word.lower() for word in said if len(word) > 1 and _PLAIN.fullmatch(word)}:
+            found[word] = (*found.get(word, ()), language)
+    # Most words are of one language: what is said of these is said once.
+    told = {own: tuple((language, len(own) ** -0.5) for language in own) for own in set(found.values())}
+    return {word: told[own] for word, own in found.items()}
 
 
 @lru_cache(maxsize=1)
