@@ -26,19 +26,19 @@ class EnoughError(Exception):
 def producer() -> Iterator[Any]:
     made = kafka.Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "mock"})
     yield made
-    made.flush(10)
+    made.flush(60)
 
 
 @pytest.fixture
 def url(producer: Any) -> str:
-    [broker] = producer.list_topics(timeout=10).brokers.values()
+    [broker] = producer.list_topics(timeout=60).brokers.values()
     return f"kafka://{broker.host}:{broker.port}/agents?group.id=g&session.timeout.ms=6000"
 
 
 def send(producer: Any, *messages: tuple[str | None, bytes]) -> None:
     for key, value in messages:
         producer.produce("agents", value, key=key)
-    producer.flush(10)
+    producer.flush(60)
 
 
 def said(content: str, **fields: object) -> bytes:
@@ -48,7 +48,7 @@ def said(content: str, **fields: object) -> bytes:
 def read(memory: Memory, url: str, until: Callable[[Memory, list[Rejection]], bool]) -> list[Rejection]:
     """Take in a topic until something is true of the memory and the rejections, as `stitch ingest` does."""
     source, rejections = KafkaTopic(url, tenant="default", tell=memory.note_lag), list[Rejection]()
-    looks = iter(range(100))
+    looks = iter(range(600))
 
     def wait(_: float) -> None:
         if until(memory, rejections) or next(looks, None) is None:
@@ -70,8 +70,8 @@ def lag(memory: Memory) -> str:
 def committed(url: str) -> int:
     """The offset at which the next member of the group would begin."""
     member = kafka.Consumer({"bootstrap.servers": url.split("/")[2], "group.id": "g"})
-    partitions = member.list_topics("agents", timeout=10).topics["agents"].partitions
-    offsets = member.committed([kafka.TopicPartition("agents", each) for each in partitions], timeout=10)
+    partitions = member.list_topics("agents", timeout=60).topics["agents"].partitions
+    offsets = member.committed([kafka.TopicPartition("agents", each) for each in partitions], timeout=60)
     member.close()
     return max(int(each.offset) for each in offsets)
 

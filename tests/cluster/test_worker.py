@@ -63,7 +63,7 @@ def test_without_a_worker_steps_wait_and_who_waits_for_them_is_told(
         with pytest.raises(JournalError, match=r"no worker of journal .* is there, and 1 trajectories wait") as refused:
             memory.flush()
         assert "stitch worker" in refused.value.hint
-        monkeypatch.setattr("stitch.journal.queue.ALIVE_S", 6.0)
+        monkeypatch.setattr("stitch.journal.queue.ALIVE_S", 60.0)
         request.getfixturevalue("worker")
         memory.flush()
         assert memory.status().stored == 1

@@ -155,11 +155,11 @@ def test_one_holds_a_name_at_a_time(journal: Journal, url: str) -> None:
 
     thread = threading.Thread(target=hold)
     thread.start()
-    held.wait(timeout=10)
+    assert held.wait(timeout=60)
     with journal.exclusive("a", "t"):
         order.append("second")
         (entry,) = journal.entries("a", "t")
         journal.record_labels([(entry.seq, ENCODED)])
-    thread.join(timeout=10)
+    thread.join(timeout=60)
     other.close()
     assert order == ["first", "second"]

@@ -32,7 +32,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
 
     def later(self: StaticEmbedder, texts: Any) -> Any:
         if threading.current_thread().name.startswith("stitch-worker"):
-            assert let.wait(5)
+            assert let.wait(60)
         return embed(self, texts)
 
     monkeypatch.setattr(StaticEmbedder, "embed", later)

@@ -32,10 +32,13 @@ def other(own: Memory) -> Iterator[Memory]:
         yield memory
 
 
-def working(seconds: float, ended: Callable[[BaseException | None], None]) -> Callable[..., Any]:
+def working(
+    seconds: float, begun: threading.Event, ended: Callable[[BaseException | None], None]
+) -> Callable[..., Any]:
     """A method that goes on until it is given up, or so many seconds are over."""
 
     def work(*_: object, **__: object) -> int:
+        begun.set()
         try:
             until = time.monotonic() + seconds
             while time.monotonic() < until:
@@ -55,19 +58,19 @@ def test_what_only_reads_is_given_up_when_whoever_asked_has_left(
     own: Memory, monkeypatch: pytest.MonkeyPatch, method: str, given_up: bool
 ) -> None:
     outcomes: list[BaseException | None] = []
-    done = threading.Event()
+    begun, done = threading.Event(), threading.Event()
 
     def ended(error: BaseException | None) -> None:
         outcomes.append(error)
         done.set()
 
-    monkeypatch.setattr(own, method, working(120 if given_up else 1, ended))
+    monkeypatch.setattr(own, method, working(120 if given_up else 1, begun, ended))
     body = b'{"arguments": {}}'
     head = f"POST /v1/call/{method} HTTP/1.1\r\nHost: m\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as end:
         end.connect(str(own.folder / address.SOCKET_FILE))
         end.sendall(head + body)
-        time.sleep(0.5)
+        assert begun.wait(60)
     assert done.wait(60)
     assert isinstance(outcomes[0], CanceledError) is given_up
 

