@@ -13,8 +13,8 @@ from typing_extensions import override
 
 from stitch.errors import ScopeError, SettingsError
 from stitch.server.errors import RefusalError
-from stitch.server.greeting import TENANT
 from stitch.server.keys import ACTIONS
+from stitch.server.protocol import TENANT
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers

@@ -14,13 +14,13 @@ import socket
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from stitch.core.files import PRIVATE_FILE, private, read_short
+from stitch.core.files import PRIVATE_FILE, read_short, replace_file
 from stitch.core.json_text import read_json
-from stitch.errors import StoreError
+from stitch.errors import StoreError, system_reason
 from stitch.lifecycle.read_only import own_temporary_folder
 
 SOCKET_FILE = "owner.sock"
@@ -36,36 +36,21 @@ _BACKLOG = 64
 
 
 class Address(BaseModel, frozen=True):
-    """The content of the address file."""
+    """The place where the owner of a memory answers, as the address file tells it."""
 
-    pid: int
-    """Of the owner."""
+    pid: int = 0
+    """Of the owner; 0 where only its socket is there."""
     share: bool = True
     """Whether it answers at all."""
     socket: str | None = None
+    """The path of its Unix socket."""
     port: int | None = None
+    """A port of this machine, where there is no such socket."""
     token: str = ""
+    """What whoever connects to a port has to know; the permissions of its file guard a Unix socket."""
 
 
-class Target(NamedTuple):
-    """The place to connect to: a socket, or a port of this machine."""
-
-    path: Path | None
-    port: int | None
-    token: str
-
-
-class Listening(NamedTuple):
-    """A socket on which somebody listens."""
-
-    socket: socket.socket
-    path: Path | None
-    """Its file."""
-    token: str
-    """What whoever connects has to know; empty for a Unix socket, which the permissions of its file guard."""
-
-
-def listen(folder: Path, *, unix: bool = True) -> Listening:
+def listen(folder: Path, *, unix: bool = True) -> tuple[socket.socket, Address]:
     """Begin to listen for the folder's memory, in place of a socket that a killed owner left. Only for its owner.
 
     Args:
@@ -81,14 +66,15 @@ def listen(folder: Path, *, unix: bool = True) -> Listening:
         return _listen_at_port(folder)
     reasons = []
     for place in (folder / SOCKET_FILE, _elsewhere(folder)):
+        own = Address(pid=os.getpid(), socket=str(place))
         try:
             listener = _listen_at(place)
         except (OSError, StoreError) as error:
             reasons.append(str(error).lower())
             continue
         if place.parent != folder:
-            write_address(folder, Address(pid=os.getpid(), socket=str(place)))
-        return Listening(listener, place, "")
+            write_address(folder, own)
+        return listener, own
     raise StoreError(f"other processes cannot use the memory {str(folder)!r} through this one: {'; '.join(reasons)}")
 
 
@@ -112,17 +98,17 @@ def _listen_at(place: Path) -> socket.socket:
     return listener
 
 
-def _listen_at_port(folder: Path) -> Listening:
+def _listen_at_port(folder: Path) -> tuple[socket.socket, Address]:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.bind(("127.0.0.1", 0))
         listener.listen(_BACKLOG)
-        token = secrets.token_urlsafe(32)
-        write_address(folder, Address(pid=os.getpid(), port=listener.getsockname()[1], token=token))
+        own = Address(pid=os.getpid(), port=listener.getsockname()[1], token=secrets.token_urlsafe(32))
+        write_address(folder, own)
     except OSError as error:
         listener.close()
-        raise StoreError(f"no port of this machine can be had: {(error.strerror or str(error)).lower()}") from error
-    return Listening(listener, None, token)
+        raise StoreError(f"no port of this machine can be had: {system_reason(error)}") from error
+    return listener, own
 
 
 def _elsewhere(folder: Path) -> Path:
@@ -150,12 +136,7 @@ def write_address(folder: Path, address: Address) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    path = folder / ADDRESS_FILE
-    fresh = path.with_name(f"{ADDRESS_FILE}.new")
-    fresh.unlink(missing_ok=True)
-    with open(fresh, "w", opener=private) as file:
-        file.write(address.model_dump_json())
-    fresh.replace(path)
+    replace_file(folder / ADDRESS_FILE, address.model_dump_json().encode())
 
 
 def read_address(folder: Path) -> Address | None:
@@ -191,27 +172,26 @@ def holder(note: Path) -> int | None:
         return None
 
 
-def target_in(folder: Path) -> Target | None:
+def address_of(folder: Path) -> Address | None:
     """The place to connect to for a folder's memory, as far as its files tell; None if there is none."""
-    known = read_address(folder)
-    if known is not None and not known.share:
-        return None
-    if known is not None and known.port is not None:
-        return Target(None, known.port, known.token)
-    path = folder / SOCKET_FILE if known is None or known.socket is None else Path(known.socket)
+    known = read_address(folder) or Address()
+    if not known.share or known.port is not None:
+        return known if known.share else None
+    path = Path(known.socket or folder / SOCKET_FILE)
     try:
         about = path.lstat()
     except OSError:
         return None
-    return Target(path, None, "") if stat.S_ISSOCK(about.st_mode) and about.st_uid in (os.getuid(), 0) else None
+    is_own = stat.S_ISSOCK(about.st_mode) and about.st_uid in (os.getuid(), 0)
+    return known.model_copy(update={"socket": str(path)}) if is_own else None
 
 
 def is_answered(folder: Path) -> bool:
     """Whether somebody listens where the owner of a folder's memory answers."""
-    if (target := target_in(folder)) is None:
+    if (known := address_of(folder)) is None:
         return False
-    kind, place = (socket.AF_UNIX, str(target.path)) if target.path else (socket.AF_INET, ("127.0.0.1", target.port))
-    with socket.socket(kind, socket.SOCK_STREAM) as knocking:
+    place: Any = known.socket if known.port is None else ("127.0.0.1", known.port)
+    with socket.socket(socket.AF_UNIX if known.port is None else socket.AF_INET, socket.SOCK_STREAM) as knocking:
         knocking.settimeout(_CONNECT_S)
         try:
             knocking.connect(place)

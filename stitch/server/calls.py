@@ -25,9 +25,8 @@ from starlette.routing import Route
 from stitch.core.progress import watched
 from stitch.errors import InputError, StitchError
 from stitch.server.errors import RefusalError
-from stitch.server.failures import Failure, failure_of
-from stitch.server.greeting import LINES_TYPE, read_hello, welcome_to
 from stitch.server.methods import Method, call_method, method_named
+from stitch.server.protocol import LINES_TYPE, Failure, Welcome, failure_of, read_hello
 from stitch.server.routes import caller_of, lines_of, memory_of, refuse_folder, served_of
 from stitch.server.streaming import Lines, begun
 from stitch.server.threads import taken_here
@@ -46,7 +45,7 @@ _log = logging.getLogger(__name__)
 async def join(request: Request) -> Response:
     """Say whose memory this is, and who labels; the owner of a folder looks at the settings of whoever asks."""
     memory, hello = memory_of(request, "read"), read_hello(await request.body())
-    greet = getattr(request.app.state, "greet", lambda memory, hello: welcome_to(memory))
+    greet = getattr(request.app.state, "greet", lambda memory, hello: Welcome.model_validate(memory))
     return Response(greet(memory, hello).model_dump_json(), media_type="application/json")
 
 

@@ -20,9 +20,8 @@ from stitch.errors import InputError, OwnerLostError, SettingsError, StitchError
 from stitch.lifecycle.folder import SERVED
 from stitch.memory import Memory
 from stitch.server import address
-from stitch.server.failures import Failure, as_error
-from stitch.server.greeting import LINES_TYPE, TENANT, Hello, Welcome, welcome_to
 from stitch.server.methods import Method, call_method, method_named
+from stitch.server.protocol import LINES_TYPE, TENANT, Failure, Hello, Welcome, as_error
 
 _CONNECT_S = 10.0
 _JOINING_S = 60.0
@@ -53,14 +52,22 @@ class Place:
     def __init__(self, http: httpx.Client, *, where: str, socket: Path | None, hello: Hello) -> None:
         self.http, self.where, self._socket = http, where, socket
         try:
-            response = http.post("/v1/join", content=hello.model_dump_json(), timeout=_JOINING_S)
+            self.welcome = self._join(hello)
+        except BaseException:
+            http.close()
+            raise
+        if self.welcome.owner:
+            self.where = f"process {self.welcome.owner['pid']}, which has {where} open,"
+
+    def _join(self, hello: Hello) -> Welcome:
+        try:
+            response = self.http.post("/v1/join", content=hello.model_dump_json(), timeout=_JOINING_S)
         except httpx.TransportError as error:
             raise NotBegunError(_reason(error)) from error
         if response.status_code != httpx.codes.OK:
             raise self._refused(response)
-        self.welcome = self._read(TypeAdapter(Welcome), response.content)
-        if self.welcome.owner:
-            self.where = f"process {self.welcome.owner['pid']}, which has {where} open,"
+        welcome: Welcome = self._read(TypeAdapter(Welcome), response.content)
+        return welcome
 
     def call(self, method: Method, *, of: Any, arguments: Mapping[str, Any], lines: Iterable[str | bytes]) -> Any:
         """The result of a method, or an iterator of its items.
@@ -194,7 +201,7 @@ class Client:
     def about(self) -> Welcome:
         """The description of the memory."""
         here = self.here
-        return welcome_to(here) if isinstance(here, Memory) else here.welcome
+        return Welcome.model_validate(here) if isinstance(here, Memory) else here.welcome
 
     @property
     def where(self) -> str:
@@ -246,23 +253,19 @@ def owner_at(folder: Path, *, tenant: str, settings: Mapping[str, Any]) -> Place
     Raises:
         StitchError: It does not let this process ask.
     """
-    if (target := address.target_in(folder)) is None:
+    if (known := address.address_of(folder)) is None:
         return None
-    headers = {TENANT: quote(tenant)}
-    if target.token:
-        headers["Authorization"] = f"Bearer {target.token}"
-    uds = None if target.path is None else str(target.path)
+    headers = {TENANT: quote(tenant)} | ({"Authorization": f"Bearer {known.token}"} if known.token else {})
+    at_port = known.port is not None
+    uds = None if at_port else known.socket
     transport = httpx.HTTPTransport(uds=uds, verify=False)  # or it reads all certificates of the machine for nothing
-    url = "http://localhost" if target.port is None else f"http://127.0.0.1:{target.port}"
+    url = f"http://127.0.0.1:{known.port}" if at_port else "http://localhost"
     http = httpx.Client(base_url=url, headers=headers, transport=transport, trust_env=False)
+    socket = None if uds is None else Path(uds)
     try:
-        return Place(http, where=f"the memory {str(folder)!r}", socket=target.path, hello=Hello(settings=settings))
+        return Place(http, where=f"the memory {str(folder)!r}", socket=socket, hello=Hello(settings=settings))
     except NotBegunError:
-        http.close()
         return None
-    except StitchError:
-        http.close()
-        raise
 
 
 def server_at(location: str, *, key: str | None) -> Place:
@@ -287,13 +290,9 @@ def server_at(location: str, *, key: str | None) -> Place:
     try:
         return Place(http, where=f"the server {url}", socket=None, hello=Hello())
     except NotBegunError as error:
-        http.close()
         raise StoreUnavailableError(
             f"no server answers at {url}: {error}", hint="start it there: stitch serve --memory DIR"
         ) from error.__cause__
-    except StitchError:
-        http.close()
-        raise
 
 
 def _plain_arguments(arguments: Mapping[str, Any]) -> Mapping[str, Any]:

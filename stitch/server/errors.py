@@ -31,7 +31,7 @@ from stitch.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
-from stitch.server.failures import Failure, failure_of
+from stitch.server.protocol import Failure, failure_of
 
 _log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ import anyio
 from starlette.datastructures import Headers, MutableHeaders
 
 from stitch.server.errors import RefusalError, cut, refusal
-from stitch.server.greeting import LINES_TYPE
 from stitch.server.page import FILES_PATH
+from stitch.server.protocol import LINES_TYPE
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stitch.core import tenant_name
-from stitch.core.files import not_waiting, private
-from stitch.errors import InputError, SettingsError
+from stitch.core.files import not_waiting, replace_file
+from stitch.errors import InputError, SettingsError, system_reason
 from stitch.server.operations.operation import Action
 from stitch.store.owner import Ownership
 
@@ -195,16 +195,11 @@ class KeyFile:
 
     def _write(self, keys: Sequence[Key]) -> None:
         """Put a whole new file in the place of the old one: who reads it has the one or the other."""
-        fresh = self.path.with_name(f"{self.path.name}.new")
         try:
-            with open(fresh, "wb", opener=private) as file:
-                file.write(_KeyList(keys=tuple(keys)).model_dump_json(indent=1).encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(self.path)
+            replace_file(self.path, _KeyList(keys=tuple(keys)).model_dump_json(indent=1).encode() + b"\n")
         except OSError as error:
             raise SettingsError(
-                f"the file of keys {str(self.path)!r} cannot be written: {(error.strerror or str(error)).lower()}",
+                f"the file of keys {str(self.path)!r} cannot be written: {system_reason(error)}",
                 hint="name another with --keys",
             ) from error
 

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 from stitch.core.process import ForkGuard, in_each_fork
 from stitch.errors import SettingsError
 from stitch.server import address
-from stitch.server.greeting import welcome_to
+from stitch.server.protocol import Welcome
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
-    from stitch.server.greeting import Hello, Welcome
+    from stitch.server.protocol import Hello
     from stitch.server.running import Server
     from stitch.tenants import Tenants
 
@@ -64,7 +64,7 @@ class Owner:
         self._process = ForkGuard("the socket of a memory")
         self._since = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._server: Server | None = None
-        self._listening = address.listen(folder, unix=unix)
+        self._listening, self._address = address.listen(folder, unix=unix)
         self._closing = threading.Event()
         self._waking, self._wake = socket.socketpair()
         in_each_fork(self._leave_to_parent)
@@ -80,13 +80,11 @@ class Owner:
             return
         self._closing.set()
         address.remove(self._folder)
-        if self._listening.path is not None:
-            self._listening.path.unlink(missing_ok=True)
         self._wake.send(b"x")
         if self._server is not None:
             self._server.should_exit = True
         self._thread.join()
-        for each in (self._listening.socket, self._waking, self._wake):
+        for each in (self._listening, self._waking, self._wake):
             each.close()
 
     def _greet(self, memory: Memory, hello: Hello) -> Welcome:
@@ -111,12 +109,12 @@ class Owner:
                     hint=f"leave {name} out, or end that process",
                 )
         about = {"pid": str(os.getpid()), "host": platform.node(), "since": self._since}
-        return welcome_to(memory, owner=about, tenants=self._tenants.names())
+        return Welcome.model_validate(memory).model_copy(update={"owner": about, "tenants": self._tenants.names()})
 
     def _wait(self) -> None:
         """Serve once somebody has knocked, who waits in the queue of the socket."""
         with selectors.DefaultSelector() as waiting:
-            for each in (self._listening.socket, self._waking):
+            for each in (self._listening, self._waking):
                 waiting.register(each, selectors.EVENT_READ)
             waiting.select()
         if self._closing.is_set():
@@ -133,17 +131,17 @@ class Owner:
         from stitch.server.app_state import Limits
         from stitch.server.running import Server
 
-        access = FolderAccess(token=self._listening.token, tenant=self._only or "default")
+        access = FolderAccess(token=self._address.token, tenant=self._only or "default")
         app = create_app(self._tenants, access=access, limits=Limits(body_bytes=_MOST_BYTES))
         app.state.greet = self._greet
         self._server = Server(app, ready=lambda: None)
         if not self._closing.is_set():
-            self._server.run([self._listening.socket])
+            self._server.run([self._listening])
         app.state.served.threads.close()
 
     def _leave_to_parent(self) -> None:
         """In a fork: whoever asks must not find the parent's sockets open when the parent is gone."""
-        self._listening.socket.close()
+        self._listening.close()
         for connection in self._server.server_state.connections if self._server is not None else ():
             with suppress(OSError, AttributeError):
                 os.close(connection.transport.get_extra_info("socket").fileno())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import sys
@@ -35,21 +36,17 @@ def listen(host: str, port: int) -> socket.socket:
         InputError: The address is none of this machine, or the port is taken.
     """
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, kind, protocol)
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:  # a name may also be none that can be asked for
         why = getattr(error, "strerror", None) or "it is no name of a machine"
         raise InputError(f"{host[:100]!r} is no address to listen at: {why}", hint="name another with --host") from None
+    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # `::` takes what comes by the older one, too
     try:
-        if sys.platform != "win32":
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(2_048)
+        made = socket.create_server(address, family=family, backlog=2_048, dualstack_ipv6=both)
     except OSError as error:
-        made.close()
-        why = (error.strerror or str(error)).lower()
         raise InputError(
-            f"port {port} of {host!r} cannot be had: {why}", hint="name another with --port, 0 for any"
+            f"port {port} of {host!r} cannot be had: {os.strerror(error.errno or 0).lower()}",
+            hint="name another with --port, 0 for any",
         ) from None
     made.setblocking(False)
     return made

@@ -137,7 +137,7 @@ def test_a_link_or_a_file_in_place_of_the_socket_is_not_followed(tmp_path: Path)
     with open_memory(tmp_path / "real"):
         (tmp_path / "m").mkdir()
         (tmp_path / "m" / address.SOCKET_FILE).symlink_to(tmp_path / "real" / address.SOCKET_FILE)
-        assert address.target_in(tmp_path / "m") is None
+        assert address.address_of(tmp_path / "m") is None
         assert not address.is_answered(tmp_path / "m")
         (tmp_path / "m" / address.SOCKET_FILE).unlink()
         (tmp_path / "m" / address.ADDRESS_FILE).symlink_to(tmp_path / "real" / "journal.sqlite")

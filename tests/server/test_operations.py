@@ -11,10 +11,10 @@ from pydantic import TypeAdapter, ValidationError
 from stitch import Memory, Step, open_memory
 from stitch.bench.samples import sample
 from stitch.errors import InputError, ReadOnlyError, StoreLockedError
-from stitch.server.failures import Failure, as_error, failure_of
 from stitch.server.operations import steps
 from stitch.server.operations.operation import OPERATIONS
 from stitch.server.operations.upkeep import ReplyLine
+from stitch.server.protocol import Failure, as_error, failure_of
 
 SAID = (
     "Let us plan day 1: find a hotel in Kyoto.",

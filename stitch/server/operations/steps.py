@@ -42,6 +42,7 @@ from stitch.server.operations.answers import (
 )
 from stitch.server.operations.costs import Costs, read_costs, whole
 from stitch.server.operations.operation import MESSAGE_STEP, operation
+from stitch.server.protocol import About
 from stitch.sources.given import step_of
 
 MOST_PAGE_CHARS = 4_000_000
@@ -297,17 +298,6 @@ def status(memory: Memory, *, limit: Limit | None = None, after: str | None = No
     names, following = page_of(sorted(spent.trajectories), limit=limit, after=after)
     spent = spent.model_copy(update={"trajectories": {name: spent.trajectories[name] for name in names}})
     return Status(**memory.status().model_dump(), model=spent, **following)
-
-
-class About(Answer):
-    """The tenant of a memory, and who labels."""
-
-    tenant: str
-    labeler: str
-    uses_model: bool
-    """Whether a language model labels."""
-    workers: int
-    """Number of trajectories that are best worked on side by side."""
 
 
 @operation("GET", "/v1/about", "read")
