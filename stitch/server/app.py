@@ -25,13 +25,13 @@ from stitch.server.access import Access
 from stitch.server.app_state import AppState, Limits
 from stitch.server.errors import DOCUMENTED, RefusalError, tell, tell_not_here
 from stitch.server.events import EventFeed
-from stitch.server.gate import JSON, Gate, check_type
+from stitch.server.gate import Gate
 from stitch.server.metrics import CONTENT_TYPE as METRICS_TYPE
 from stitch.server.metrics import Metrics
 from stitch.server.operations.operation import Action
 from stitch.server.page import FILES_PATH, PageFiles, page_response
-from stitch.server.protocol import Failure
-from stitch.server.routes import StrictRoute, caller_of, make_router, memory_of, served_of
+from stitch.server.protocol import JSON, Failure
+from stitch.server.routes import StrictRoute, caller_of, check_type, make_router, memory_of, served_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

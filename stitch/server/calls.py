@@ -26,7 +26,7 @@ from stitch.core.progress import watched
 from stitch.errors import InputError, StitchError
 from stitch.server.errors import RefusalError
 from stitch.server.methods import Method, call_method, method_named
-from stitch.server.protocol import LINES_TYPE, Failure, Welcome, failure_of, read_hello
+from stitch.server.protocol import LINES, Failure, Welcome, failure_of, read_hello
 from stitch.server.routes import caller_of, lines_of, memory_of, refuse_folder, served_of
 from stitch.server.streaming import Lines, begun
 from stitch.server.threads import taken_here
@@ -60,8 +60,8 @@ async def call(request: Request) -> Response:
     first = await anext(pieces)
     if first.startswith(_VALUE):
         await pieces.aclose()
-        return Response(first, media_type=LINES_TYPE)
-    return StreamingResponse(_all(first, pieces), media_type=LINES_TYPE)
+        return Response(first, media_type=LINES)
+    return StreamingResponse(_all(first, pieces), media_type=LINES)
 
 
 routes = [Route("/v1/join", join, methods=["POST"], name="join"),

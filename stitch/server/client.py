@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -19,9 +21,12 @@ from stitch.core.progress import tell
 from stitch.errors import InputError, OwnerLostError, SettingsError, StitchError, StoreError, StoreUnavailableError
 from stitch.lifecycle.folder import SERVED
 from stitch.memory import Memory
+from stitch.memory_parts import refuse_other_names
 from stitch.server import address
-from stitch.server.methods import Method, call_method, method_named
-from stitch.server.protocol import LINES_TYPE, TENANT, Failure, Hello, Welcome, as_error
+from stitch.server.methods import Method, call_method, method_named, method_names
+from stitch.server.protocol import LINES, TENANT, Failure, Hello, Welcome, as_error
+
+Kind = TypeVar("Kind", bound=type[Any])
 
 _CONNECT_S = 10.0
 _JOINING_S = 60.0
@@ -102,7 +107,7 @@ class Place:
             "POST",
             f"/v1/call/{method.name}",
             content=body,
-            headers={"Content-Type": LINES_TYPE if method.takes_lines else "application/json"},
+            headers={"Content-Type": LINES if method.takes_lines else "application/json"},
             extensions={"trace": note, "timeout": self._timeout},
         )
         try:
@@ -335,3 +340,49 @@ def _cause(error: BaseException) -> BaseException:
 def _reason(error: Exception) -> str:
     cause = _cause(error)
     return (getattr(cause, "strerror", None) or str(cause) or type(cause).__name__).lower()
+
+
+# Classes whose methods are called in another process.
+
+
+def passed_on(kind: str) -> Callable[[Kind], Kind]:
+    """Class decorator that forwards the methods of a base that can be called elsewhere, unless overridden.
+
+    Args:
+        kind: What stands before the point in the names of methods.
+    """
+
+    def passing(made: Kind) -> Kind:
+        for own in method_names(kind):
+            if own not in vars(made) and hasattr(made, own):
+                setattr(made, own, _passing(f"{kind}.{own}".lstrip("."), getattr(made, own)))
+        return made
+
+    return passing
+
+
+def _passing(name: str, method: Any) -> Any:
+    """A method, or a property, that calls another one elsewhere."""
+    if isinstance(method, property):
+        return property(lambda self: self._call(name, {}), doc=method.__doc__)
+    signature = inspect.signature(method)
+    options = next((each.name for each in signature.parameters.values() if each.kind is each.VAR_KEYWORD), "")
+
+    @wraps(method)
+    def call(self: Any, /, *given: Any, **named: Any) -> Any:
+        refuse_other_names(named)
+        said = dict(signature.bind(self, *given, **named).arguments)
+        del said[next(iter(signature.parameters))]
+        more = said.pop(options, {})
+        return self._call(name, said | more)
+
+    return call
+
+
+class Remote:
+    """A part of a memory that is somewhere else."""
+
+    _client: Client
+
+    def _call(self, name: str, arguments: dict[str, Any], *, lines: Iterable[str | bytes] = ()) -> Any:
+        return self._client.call(name, arguments, lines=lines)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import anyio
 from starlette.datastructures import Headers, MutableHeaders
 
-from stitch.server.errors import RefusalError, cut, refusal
+from stitch.server.errors import RefusalError, refusal
 from stitch.server.page import FILES_PATH
-from stitch.server.protocol import LINES_TYPE
+from stitch.server.protocol import LINES
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/docs"})
 """Paths that tell nothing of any tenant, and ask for no key."""
-JSON, LINES = "application/json", LINES_TYPE
 _ONCE = ("authorization", "origin", "content-type")
 """Headers of which one is believed: of two, whoever stands before the server might believe the other."""
 _PASSED_OVER_S = 5.0
@@ -117,31 +116,6 @@ class Gate:
 
 def _contradictory(message: str, hint: str) -> RefusalError:
     return RefusalError(HTTPStatus.BAD_REQUEST, "BadRequest", message, hint=hint, headers={"Connection": "close"})
-
-
-def check_type(headers: Headers, expected: str) -> None:
-    """Refuse a body of another type than is expected, in another encoding than UTF-8, or packed.
-
-    Raises:
-        RefusalError: It is.
-    """
-    given, _, parameters = headers.get("content-type", "").lower().partition(";")
-    encoding = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
-    packed = headers.get("content-encoding", "identity").lower()
-    if given.strip() != expected:
-        what = repr(cut(given)) if given else "of no type"
-    elif encoding not in ("", "utf-8", "utf8", "us-ascii"):
-        what = f"in {cut(encoding)!r}"
-    elif packed != "identity":
-        what = f"packed as {cut(packed)!r}"
-    else:
-        return
-    raise RefusalError(
-        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-        "WrongContentType",
-        f"the body is {what}, and {expected} in UTF-8 is expected",
-        hint=f"send the header Content-Type: {expected}",
-    )
 
 
 def _in_lines(headers: Headers) -> bool:

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import orjson
 from typing_extensions import override
 
-from stitch.core import Receipt, Step
+from stitch.core import Step
 from stitch.core.steps import without_surrogates
 from stitch.errors import InputError, StepRejectedError
 from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import Ledger, Totals
 from stitch.memory import Memory, MemoryStatus
-from stitch.server.operations.operation import MESSAGE_STEP
-from stitch.server.passing import Remote, passed_on
+from stitch.server.client import Client, Remote, passed_on
+from stitch.server.protocol import MESSAGE_STEP
 from stitch.sources.attachments import named_attachments
 from stitch.sources.given import check_list_of_messages, plain
 from stitch.themes import Themes
@@ -32,10 +32,8 @@ from stitch.themes import Themes
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from stitch.chats import Edited
     from stitch.core.retention import RetentionRule
     from stitch.label.model.offline import OfflineLabeler
-    from stitch.server.client import Client
     from stitch.trees import Trees
 
 
@@ -82,26 +80,11 @@ class RemoteMemory(Remote, Memory):
             takes = inspect.signature(getattr(Memory, name)).parameters
             arguments |= {option: self._options[option] for option in self._options.keys() & takes.keys()
                           if arguments.get(option) is None}  # fmt: skip
+        elif name == "add_messages":
+            given = arguments["messages"]
+            check_list_of_messages(given)
+            arguments["messages"] = [_message(each, where=f"messages[{number}]") for number, each in enumerate(given)]
         return super()._call(name, arguments, lines=lines)
-
-    @override
-    def add_messages(
-        self,
-        messages: Iterable[object],
-        *,
-        trajectory: str,
-        start: int | None = None,
-        edited: Edited = "refuse",
-        wait: bool = True,
-        again: bool = False,
-    ) -> list[Receipt]:
-        check_list_of_messages(messages)
-        told = [_message(each, where=f"messages[{number}]") for number, each in enumerate(messages)]
-        options = {"start": start, "edited": edited, "wait": wait, "again": again}
-        receipts: list[Receipt] = self._call(
-            "add_messages", {"messages": told, "trajectory": trajectory, "options": options}
-        )
-        return receipts
 
     @property
     @override
@@ -122,7 +105,7 @@ class RemoteMemory(Remote, Memory):
 
     @override
     def flush(self) -> None:
-        self.statements_failure = self._call("flush", {})
+        self.statements_failure = self._call("flush", {}).statements_failure
 
     @override
     def interrupt(self) -> None:
@@ -182,9 +165,15 @@ class RemoteHandover(Remote, Handover):
 
     def __init__(self, client: Client, labeler: OfflineLabeler) -> None:
         # Not that of `Handover`: there are no parts here, and everything that uses some is overridden.
-        from stitch.server.special import labeler_json
+        from stitch.label.model.compiled import state_of
+        from stitch.signatures.programs import WindowProgram
 
-        self._client, self._about = client, labeler_json(labeler)
+        states = state_of(labeler.program, plain=WindowProgram()) if labeler.program.digest else {}
+        self._client, self._about = client, {
+            "model": labeler.model.name, "window_steps": labeler.window_steps, "asks": labeler.asks,
+            "price": labeler.price and labeler.price._asdict(),
+            "program": {name: each.model_dump(mode="json") for name, each in states.items()} or None,
+        }  # fmt: skip
 
     @override
     def _call(self, name: str, arguments: dict[str, Any], *, lines: Iterable[str | bytes] = ()) -> Any:

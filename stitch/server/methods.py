@@ -15,13 +15,16 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+import orjson
 from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, ValidationError, with_config
 from typing_extensions import NotRequired, Required, TypedDict
 
 from stitch.core import KeptTrajectory
 from stitch.core.cancellation import cancelable
 from stitch.errors import InputError, StepRejectedError
-from stitch.server.operations.operation import Action
+from stitch.lifecycle.handover import NumberedLine
+from stitch.server.operations.operation import OPERATIONS, Action
+from stitch.server.protocol import step_or_message
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -78,15 +81,11 @@ class TreePlace(NamedTuple):
     version: str
 
 
-_SPECIAL = "stitch.server.special"
-"""Imported when something of it is called: it needs the labeler and the trees."""
 _OWN: Mapping[str, tuple[Action, str]] = {
-    "add_messages": ("write", "add_messages"),
-    "flush": ("write", "flush"),
-    "handover.take_in": ("admin", "take_in_replies"),
-    "tree.request": ("write", "request_of_tree"),
+    "flush": ("write", "stitch.server.operations.steps:flush"),
+    "tree.request": ("write", "stitch.server.trees:request_of_tree"),
 }
-"""Methods that travel in a form of their own, and functions of `special` that take it."""
+"""Methods that answer in a form of their own, and functions that do."""
 
 _KINDS: Mapping[str, str] = {
     "": "stitch.memory:Memory",
@@ -102,7 +101,7 @@ _KINDS: Mapping[str, str] = {
 _ACTIONS: Mapping[str, Mapping[Action, str]] = {
     "": {
         "read": "search ask why why_not recalls inventory themes trajectories get steps status receipts select",
-        "write": "add add_many add_each retry finish note_lag",
+        "write": "add add_many add_each add_messages retry finish note_lag",
     },
     "ledger": {"read": "stages"},
     "lifecycle": {
@@ -111,7 +110,7 @@ _ACTIONS: Mapping[str, Mapping[Action, str]] = {
         "forget": "retire unretire erase expire",
         "admin": "backup verify reindex relabel",
     },
-    "handover": {"admin": "windows waiting"},
+    "handover": {"admin": "windows waiting take_in"},
     "hierarchy": {
         "read": "statement count statements episode episodes theme theme_of theme_ids themes largest reassigned"
         " statements_of_step said_in neighbors theme_neighbors"
@@ -137,17 +136,21 @@ def method_named(name: str) -> Method:
         kind, _, own = name.rpartition(".")
         actions = [action for action, names in _ACTIONS.get(kind, {}).items() if own in names.split()]
         if name in _OWN:
-            action, function = _OWN[name]
-            _METHODS[name] = Method(name, action, getattr(import_module(_SPECIAL), function))
+            action, place = _OWN[name]
+            _METHODS[name] = Method(name, action, _found(place))
         elif actions:
-            module, _, owner = _KINDS[kind].partition(":")
-            member: Any = getattr(getattr(import_module(module), owner), own)
+            member = getattr(_found(_KINDS[kind]), own)
             function_of: Any = member.fget if isinstance(member, property) else member
             _METHODS[name] = Method(name, actions[0], function_of)
         else:
             hint = "use the same version of this library on both sides"
             raise InputError(f"a memory has no method {name!r} that can be called", hint=hint)
     return _METHODS[name]
+
+
+def _found(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def method_names(kind: str) -> Iterator[str]:
@@ -178,10 +181,13 @@ def call_method(
         receiver = memory.trees.open(place.name, branch=place.branch)
         receiver.version = place.version
     elif kind == "handover":
-        receiver = import_module(_SPECIAL).handover_to(memory, of)
+        from stitch.server.operations.labeling import handover
+
+        told: Any = OPERATIONS["label_waiting"].request
+        receiver = handover(memory, **dict(checked(TypeAdapter(told), of)))
     taken = checked(method.arguments, arguments)
     if method.takes_lines:
-        taken[LINES] = lines
+        taken[LINES] = map(_numbered, lines) if kind == "handover" else lines
     only_reads = method.action == "read" or taken.get("dry_run") or taken.get("repair") is False
     with nullcontext() if only_reads else cancelable(None):
         if method.name in _OWN:
@@ -214,6 +220,11 @@ def _rejection(error: object) -> dict[str, str]:
     return {"rejected": error.message, "hint": error.hint}
 
 
+def _numbered(line: str | bytes) -> NumberedLine:
+    source, number, text = orjson.loads(line)
+    return NumberedLine(source, number, text.encode())
+
+
 def _selection() -> Any:
     from stitch.retrieve.path import NodeSelection, selection_of
 
@@ -234,6 +245,7 @@ def _version() -> Any:
 
 
 _TRAVELING: Mapping[str, Callable[[], Any]] = {
+    "object": lambda: _written_by(lambda own: own, step_or_message),
     "KeptTrajectory": lambda: _written_by(lambda own: [str(own), own.steps, own.began, own.ended], _kept_trajectory),
     "StepRejectedError": lambda: _written_by(_rejection, _rejected),
     "NodeSelection": _selection,

@@ -12,7 +12,9 @@ from stitch.errors import InputError, SettingsError, StitchError
 TENANT = "Stitch-Tenant"
 """The header that names whose memory is asked of a folder's owner, percent-encoded; its own without one. Who may open
 its socket may read all files."""
-LINES_TYPE = "application/x-ndjson"
+JSON, LINES = "application/json", "application/x-ndjson"
+MESSAGE_STEP = "stitch_step"
+"""A message that has this field alone is a step."""
 PROTOCOL = 2
 """Raised when an older side would misunderstand a newer one."""
 
@@ -62,6 +64,13 @@ def read_hello(content: bytes) -> Hello:
             "the memory is open in another version of this library", hint="use the same version, or end that process"
         )
     return hello
+
+
+def step_or_message(told: Any) -> Any:
+    """A message, or the step that one is which has the field `MESSAGE_STEP` alone."""
+    from stitch.sources.given import step_of
+
+    return step_of(told[MESSAGE_STEP]) if isinstance(told, Mapping) and set(told) == {MESSAGE_STEP} else told
 
 
 class Failure(BaseModel, frozen=True):

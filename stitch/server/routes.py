@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from functools import cache, partial
+from http import HTTPStatus
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl
@@ -21,10 +22,10 @@ from stitch.core.cancellation import cancelable
 from stitch.core.steps import Name
 from stitch.errors import ScopeError
 from stitch.lm import charged_key
-from stitch.server.errors import cut, wrong
-from stitch.server.gate import JSON, LINES, check_type
-from stitch.server.operations import labels, questions, steps, themes, trees, upkeep
+from stitch.server.errors import RefusalError, cut, wrong
+from stitch.server.operations import labeling, labels, questions, steps, themes, trees, upkeep
 from stitch.server.operations.operation import OPERATIONS, Action, Operation
+from stitch.server.protocol import JSON, LINES
 from stitch.server.streaming import (
     Lines,
     StreamedLine,
@@ -38,11 +39,13 @@ from stitch.server.streaming import (
 from stitch.server.threads import taken_here
 
 if TYPE_CHECKING:
+    from starlette.datastructures import Headers
+
     from stitch.memory import Memory
     from stitch.server.access import Caller
     from stitch.server.app_state import AppState
 
-_FILLING = (steps, labels, questions, themes, upkeep, trees)
+_FILLING = (steps, labels, questions, themes, upkeep, labeling, trees)
 """The modules whose operations stand in the table, in the order in which they are described."""
 
 
@@ -121,6 +124,31 @@ class _JsonRequest(Request):
             return orjson.loads(await self.body())
         except orjson.JSONDecodeError as error:
             raise wrong(f"the body is no JSON: {error}") from None
+
+
+def check_type(headers: Headers, expected: str) -> None:
+    """Refuse a body of another type than is expected, in another encoding than UTF-8, or packed.
+
+    Raises:
+        RefusalError: It is.
+    """
+    given, _, parameters = headers.get("content-type", "").lower().partition(";")
+    encoding = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
+    packed = headers.get("content-encoding", "identity").lower()
+    if given.strip() != expected:
+        what = repr(cut(given)) if given else "of no type"
+    elif encoding not in ("", "utf-8", "utf8", "us-ascii"):
+        what = f"in {cut(encoding)!r}"
+    elif packed != "identity":
+        what = f"packed as {cut(packed)!r}"
+    else:
+        return
+    raise RefusalError(
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        "WrongContentType",
+        f"the body is {what}, and {expected} in UTF-8 is expected",
+        hint=f"send the header Content-Type: {expected}",
+    )
 
 
 def check_query(request: Request, *, is_read: bool) -> None:

@@ -24,8 +24,7 @@ from stitch.core import Receipt, Step
 from stitch.core.steps import Name
 from stitch.errors import InputError, StepRejectedError
 from stitch.server.errors import RefusalError, failure_told, first_mistake
-from stitch.server.gate import LINES
-from stitch.server.protocol import Failure, failure_of
+from stitch.server.protocol import LINES, Failure, failure_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import Unpack, override
 
+from stitch.server.client import Client, Remote, passed_on
 from stitch.server.methods import TreePlace, method_named
-from stitch.server.passing import Remote, passed_on
 from stitch.trees.core.commits import MAIN, Commit
 from stitch.trees.core.differences import TreeDiff, diff
 from stitch.trees.core.edits import apply
@@ -18,14 +18,42 @@ from stitch.trees.core.operations import node_json, operation_json, operations_o
 from stitch.trees.core.reading import read_tree
 from stitch.trees.core.schema import Schema
 from stitch.trees.requests.asking import SelectOptions
+from stitch.trees.requests.conversation import TreeTask
 from stitch.trees.requests.trees import Trees, given_schema
 from stitch.trees.requests.versioned import PERSON, TreeVersion, VersionedTree
 
 if TYPE_CHECKING:
     from stitch.retrieve.path import NodeSelection
-    from stitch.server.client import Client
-    from stitch.server.special import Answered
     from stitch.trees.requests.conversation import Confirm, TreeReply
+
+
+class Answered(NamedTuple):
+    """The outcome of the tasks of a request in words."""
+
+    replies: Sequence[Mapping[str, Any]]
+    left: Sequence[TreeTask]
+    author: str
+    """The model, as the author of what it proposes."""
+    version: str
+
+
+def request_of_tree(
+    tree: VersionedTree, request: str, turns: Sequence[str], tasks: Sequence[TreeTask] | None, confirm: bool,
+    stops: bool,
+) -> Answered:  # fmt: skip
+    """As `TreeConversation.go_on`; a reply is told without the difference that its operations make."""
+    talk = tree.conversation(request, turns=turns)
+    replies, left = talk.go_on(request, tasks=tasks, confirm=confirm, stops=stops)
+    told = [
+        {
+            **vars(reply),
+            "selection": reply.selection and reply.selection.as_json(),
+            "operations": list(map(operation_json, reply.operations)),
+            "diff": None,
+        }
+        for reply in replies
+    ]
+    return Answered(told, left, talk.author, tree.version)
 
 
 @passed_on("trees")

@@ -10,8 +10,8 @@ from stitch.cli.server_log import WithoutText
 from stitch.errors import BudgetSpentError
 from stitch.lm import Charge, Ledger
 from stitch.server.access import Caller
+from stitch.server.app_state import Spending
 from stitch.server.keys import ACTIONS
-from stitch.server.spending import Spending
 
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)+)\})? (-?[0-9.e+-]+)')
 

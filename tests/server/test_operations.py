@@ -12,8 +12,8 @@ from stitch import Memory, Step, open_memory
 from stitch.bench.samples import sample
 from stitch.errors import InputError, ReadOnlyError, StoreLockedError
 from stitch.server.operations import steps
+from stitch.server.operations.labeling import ReplyLine
 from stitch.server.operations.operation import OPERATIONS
-from stitch.server.operations.upkeep import ReplyLine
 from stitch.server.protocol import Failure, as_error, failure_of
 
 SAID = (

@@ -14,8 +14,6 @@ from stitch.server.operations.answers import as_model
 
 Action: TypeAlias = Literal["read", "write", "forget", "admin"]
 """What a key has to allow."""
-MESSAGE_STEP = "stitch_step"
-"""A message that has this field alone is a step."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

@@ -6,7 +6,7 @@ More than 400 lines because each of thirteen operations stands with its answer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import dropwhile, islice
 from typing import Annotated, Any, Literal
 
@@ -41,9 +41,8 @@ from stitch.server.operations.answers import (
     position_after,
 )
 from stitch.server.operations.costs import Costs, read_costs, whole
-from stitch.server.operations.operation import MESSAGE_STEP, operation
-from stitch.server.protocol import About
-from stitch.sources.given import step_of
+from stitch.server.operations.operation import operation
+from stitch.server.protocol import About, step_or_message
 
 MOST_PAGE_CHARS = 4_000_000
 """A page of whole steps ends behind the one with which they have more text than this."""
@@ -105,14 +104,9 @@ def messages(
     again: bool = False,
 ) -> Added:
     """Store chat messages as they are; of a conversation that grows, what is new. See `Memory.add_messages`."""
-    given = steps_among(messages)
+    given = list(map(step_or_message, messages))
     receipts = memory.add_messages(given, trajectory=trajectory, start=start, edited=edited, wait=wait, again=again)
     return Added(receipts=tuple(receipts))
-
-
-def steps_among(messages: Iterable[Mapping[str, Any]]) -> list[Step | Mapping[str, Any]]:
-    """Messages, of which one that has the field `MESSAGE_STEP` alone is a step."""
-    return [step_of(each[MESSAGE_STEP]) if set(each) == {MESSAGE_STEP} else each for each in messages]
 
 
 class TrajectoryRow(Answer):

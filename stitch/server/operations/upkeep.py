@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, Field
+from typing import Any, Literal
 
 from stitch.core import ReferenceRewrite
 from stitch.core.retention import RetentionRule
@@ -15,17 +13,14 @@ from stitch.journal import Revision
 from stitch.journal.entries import retirements
 from stitch.lifecycle.backup import BackedUp
 from stitch.lifecycle.correct import PERSON, Correction
-from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
 from stitch.lifecycle.relabel import Relabeled
 from stitch.lifecycle.repair import Repaired
 from stitch.lifecycle.selection import Selector
 from stitch.lifecycle.traces import Proof
 from stitch.lifecycle.transfer import Imported
-from stitch.lm.batch import BatchRequest
 from stitch.memory import Memory
 from stitch.server.operations.answers import Answer, Limit, Page, find_step, gathered, known_trajectory, page
 from stitch.server.operations.operation import operation
-from stitch.server.operations.steps import MOST_STEPS
 
 
 class Corrected(Answer):
@@ -267,123 +262,3 @@ def reindex(memory: Memory) -> Reindexed:
 def relabel(memory: Memory) -> Relabeled:
     """Replace labels of other labelers by those of the labeler of the settings."""
     return memory.lifecycle.relabel()
-
-
-class PromptState(BaseModel, frozen=True, extra="forbid"):
-    """A prompt as an optimizer has made it."""
-
-    prompt_sha256: str
-    """Of the prompt as it stands in the code."""
-    instructions: str
-    demos: Sequence[Mapping[str, Any]]
-    """Examples: inputs and outputs by field."""
-
-
-class LabelPrice(BaseModel, frozen=True, extra="forbid"):
-    """Prices of a model, in US dollars for a million tokens."""
-
-    prompt_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    reply_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-def handover(
-    memory: Memory,
-    *,
-    model: Annotated[str, Field(min_length=1, max_length=200)],
-    window_steps: Annotated[int, Field(ge=1, le=1_000)],
-    program: Mapping[str, PromptState] | None = None,
-    price: LabelPrice | None = None,
-    asks: bool = True,
-) -> Handover:
-    """The way out and back for the windows of a labeler that is somewhere else.
-
-    Args:
-        memory: What is labeled.
-        model: The name of who labels; when a person does, any name.
-        window_steps: How many steps a window has at most.
-        program: The prompts, if they were compiled.
-        price: If it is known.
-        asks: Whether replies also say what a step is found by in other words.
-
-    Raises:
-        InputError: Its prompts are of another version.
-    """
-    from stitch.label.local import LocalLabeler
-    from stitch.label.model.compiled import PredictorState, load_program
-    from stitch.label.model.offline import OfflineLabeler
-    from stitch.lm import Price
-    from stitch.signatures.programs import WindowProgram
-
-    prompts = WindowProgram()
-    if program is not None:
-        states = {name: PredictorState.model_validate(each.model_dump()) for name, each in program.items()}
-        load_program(states, prompts, target="windowed")
-    labeler = OfflineLabeler(
-        model,
-        fallback=LocalLabeler(),
-        program=prompts,
-        window_steps=window_steps,
-        price=None if price is None else Price(**price.model_dump()),
-        asks=asks,
-    )
-    return memory.lifecycle.handover(labeler)
-
-
-class LabelWindow(Answer):
-    """A window on its way out; `system` and `user` are what a model is told, the schema is that of its reply."""
-
-    id: str
-    """Names it in the reply."""
-    model: str
-    trajectory: str
-    steps: tuple[str, ...]
-    """The ids of its steps."""
-    system: str
-    user: str
-    reply_schema: Mapping[str, Any]
-
-
-@operation("POST", "/v1/label/windows", "admin", takes=handover)
-def label_windows(memory: Memory, **labeler: Any) -> Iterator[LabelWindow]:
-    """Hand out the next window of each trajectory, to be labeled elsewhere; see `Lifecycle.handover`."""
-    return map(_label_window, handover(memory, **labeler).windows())
-
-
-def _label_window(request: BatchRequest) -> LabelWindow:
-    told = {"system": "", "user": ""}
-    for message in request.body["messages"]:  # an example is told like the question after it
-        told["system" if message["role"] == "system" else "user"] += message["content"]
-    return LabelWindow(**request._asdict(), **told, reply_schema=request.schema)
-
-
-class ReplyLine(BaseModel, frozen=True, extra="forbid"):
-    """A line with a reply: `{"id", "reply", "usage"?}`, or as a batch of OpenAI returns it."""
-
-    source: str
-    """Where it comes from, for the lines that cannot be used."""
-    line: int
-    """From 1."""
-    text: str
-
-
-@operation("POST", "/v1/label/replies", "admin", takes=handover)
-def label_replies(
-    memory: Memory, *, replies: Annotated[Sequence[ReplyLine], Field(max_length=MOST_STEPS)], **labeler: Any
-) -> TakenIn:
-    """Store the labels of all replies that can be used; the same ones again change nothing."""
-    lines = (NumberedLine(each.source, each.line, each.text.encode("utf-8", "replace")) for each in replies)
-    return handover(memory, **labeler).take_in(lines)
-
-
-class Waiting(Answer):
-    """Counts of what is still to be labeled."""
-
-    trajectories: int
-    steps: int
-
-
-@operation("POST", "/v1/label/waiting", "admin", takes=handover)
-def label_waiting(memory: Memory, **labeler: Any) -> Waiting:
-    """Count what is still to be labeled elsewhere."""
-    trajectories, steps = handover(memory, **labeler).waiting()
-    return Waiting(trajectories=trajectories, steps=steps)
