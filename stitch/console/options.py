@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial, wraps
-from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -90,7 +89,6 @@ def answering(
         makes: Whether the memory is made if it is not there.
         dumped_as: How the answer is written as JSON, as `model_dump` takes it.
     """
-    taken = signature(operation).parameters
 
     def command_of(show: Callable[..., int | None]) -> click.Command:
         @wraps(show)  # which brings its options along
@@ -100,14 +98,15 @@ def answering(
 
             above = context.parent.params if context.parent else {}  # of a group that takes the same options
             given = {name: above.get(name) if value is None else value for name, value in given.items()}
+            offered = OPERATIONS[operation.__name__]
             settings = {name: given.pop(name) for name in ("memory", "tenant", "config")}
-            asked = {name: value for name, value in fields(given).items() if name in taken}
+            asked = {name: value for name, value in fields(given).items() if name in offered.arguments}
             opened = opened_memory(must_exist=not makes, **settings)
             with opened as memory, progress_drawn(doing) if doing else nullcontext():
                 ask = partial(all_pages, operation, listed=listed) if listed else operation
                 told = ask(memory, **asked)
             if as_json := as_json or above.get("as_json", False):
-                print_json(OPERATIONS[operation.__name__].dumped(told, **dumped_as))
+                print_json(offered.dumped(told, **dumped_as))
             if status := show(told, _silent if as_json else click.echo, **given):
                 context.exit(status)
 

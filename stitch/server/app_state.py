@@ -11,12 +11,13 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from stitch.errors import BudgetSpentError
+from stitch.lm import Ledger, read_ledger, sum_up
 from stitch.server.threads import Threads
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
 
-    from stitch.lm import Charge, Ledger
+    from stitch.lm import Charge
     from stitch.server.access import Access, Caller
     from stitch.server.events import EventFeed
     from stitch.server.metrics import Metrics
@@ -45,17 +46,15 @@ class Spending:
     """
 
     def __init__(self, ledger: Ledger, *, earlier: Iterable[Charge] = ()) -> None:
-        self._ledger = ledger
-        self._earlier: dict[str, float | None] = {}
+        self._ledgers = (Ledger(), ledger)
         for charge in earlier:
-            if charge.key:
-                self._earlier[charge.key] = _sum(self._earlier.get(charge.key, 0.0), charge.cost_usd)
+            self._ledgers[0].charge(charge)
 
     def by_key(self) -> Mapping[str, float | None]:
         """Dollars by key; None where a price is not known."""
-        now = {key: totals.cost_usd for key, totals in self._ledger.keys().items()}
-        keys = dict.fromkeys((*self._earlier, *now))
-        return {key: _sum(self._earlier.get(key, 0.0), now.get(key, 0.0)) for key in keys}
+        spent = [each.keys() for each in self._ledgers]
+        keys = dict.fromkeys(key for each in spent for key in each)
+        return {key: sum_up(each[key] for each in spent if key in each).cost_usd for key in keys}
 
     def check(self, caller: Caller) -> None:
         """Refuse what may lead to a call of a model, once the ceiling of the key is reached.
@@ -95,7 +94,6 @@ class AppState:
 
     def __post_init__(self) -> None:
         from stitch.lifecycle.folder import LEDGER_FILE
-        from stitch.lm import read_ledger
 
         self.spending = Spending(self.tenants.ledger, earlier=read_ledger(self.tenants.folder / LEDGER_FILE))
         self.threads = Threads(searches=self.limits.searches)
@@ -126,7 +124,3 @@ class _LiveMetrics(Collector):
             if usd is not None:
                 spent.add_metric([key], usd)
         yield spent
-
-
-def _sum(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one + other

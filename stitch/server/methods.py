@@ -7,13 +7,12 @@ type where it arrives, as the library's own values. Nothing is modeled a second 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import orjson
 from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, ValidationError, with_config
@@ -23,14 +22,11 @@ from stitch.core import KeptTrajectory
 from stitch.core.cancellation import cancelable
 from stitch.errors import InputError, StepRejectedError
 from stitch.lifecycle.handover import NumberedLine
-from stitch.server.operations.operation import OPERATIONS, Action
+from stitch.server.operations.operation import LINES, OPERATIONS, Action, arguments_of, hints_of
 from stitch.server.protocol import step_or_message
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
-
-LINES = "lines"
-"""The parameter that takes lines of text, which follow the arguments."""
 
 
 @dataclass(frozen=True)
@@ -45,26 +41,22 @@ class Method:
     @cached_property
     def arguments(self) -> TypeAdapter[Any]:
         """The validator of its arguments."""
-        hints, fields = _hints(self.function), dict[str, Any]()
-        for name, parameter in list(inspect.signature(self.function).parameters.items())[1:]:
-            if parameter.kind is parameter.VAR_KEYWORD:
-                options = get_args(hints[name])[0]
-                fields |= {each: NotRequired[_traveling(hint)] for each, hint in _hints(options).items()}
-            elif name != LINES:
-                wrap = Required if parameter.default is parameter.empty else NotRequired
-                fields[name] = wrap[_traveling(hints[name])]
+        fields: dict[str, Any] = {
+            name: (Required if default is inspect.Parameter.empty else NotRequired)[_traveling(hint)]
+            for name, (hint, default) in arguments_of(self.function).items()
+        }
         made = TypedDict("Arguments", fields)  # type: ignore[misc]
         return TypeAdapter(with_config(ConfigDict(extra="forbid"))(made))
 
     @cached_property
     def is_stream(self) -> bool:
         """Whether its result comes item by item."""
-        return getattr(get_origin(_hints(self.function)["return"]), "__name__", "") == "Iterator"
+        return getattr(get_origin(hints_of(self.function)["return"]), "__name__", "") == "Iterator"
 
     @cached_property
     def result(self) -> TypeAdapter[Any]:
         """The codec of its result, or of each item of it."""
-        hint = _hints(self.function)["return"]
+        hint = hints_of(self.function)["return"]
         return TypeAdapter(_traveling(get_args(hint)[0] if self.is_stream else hint))
 
     @property
@@ -257,39 +249,6 @@ _TRAVELING: Mapping[str, Callable[[], Any]] = {
     **dict.fromkeys(("SetField", "Move", "Delete", "Add", "Replace"), lambda: Mapping[str, Any]),
 }
 """How classes are written of which pydantic cannot tell by itself, by their names."""
-
-_HOMES = {
-    "stitch.chats": "Edited",
-    "stitch.core": "ReferenceRewrite",
-    "stitch.core.retention": "RetentionRule",
-    "stitch.journal": "Entry Revision",
-    "stitch.lifecycle.backup": "BackedUp",
-    "stitch.lifecycle.correct": "Correction",
-    "stitch.lifecycle.erase": "Erased ErasedFromTree ErasedTrees",
-    "stitch.lifecycle.relabel": "Relabeled",
-    "stitch.lifecycle.repair": "Repaired Verification",
-    "stitch.lifecycle.retention": "Expiry",
-    "stitch.lifecycle.selection": "Selector",
-    "stitch.lifecycle.transfer": "Imported",
-    "stitch.lm.batch": "BatchRequest",
-    "stitch.memory": "Memory",
-    "stitch.observe.recalls": "Recall",
-    "stitch.retrieve.path": "NodeSelection",
-    "stitch.retrieve.explain": "Why WhyNot",
-    "stitch.trees.requests.asking": "SelectOptions",
-}
-"""Modules of the names in annotations that are imported there for type checkers alone."""
-
-
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The types of parameters and result."""
-    said = set(re.findall(r"\w+", " ".join(map(str, function.__annotations__.values()))))
-    local = {
-        name: getattr(import_module(module), name)
-        for module, names in _HOMES.items()
-        for name in said.intersection(names.split())
-    }
-    return get_type_hints(function, localns=local, include_extras=True)
 
 
 def _traveling(hint: Any) -> Any:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
@@ -14,7 +16,55 @@ from stitch.server.operations.answers import as_model
 
 Action: TypeAlias = Literal["read", "write", "forget", "admin"]
 """What a key has to allow."""
+LINES = "lines"
+"""The parameter that takes lines of text, which follow the arguments."""
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+_HOMES = {
+    "stitch.chats": "Edited",
+    "stitch.core": "ReferenceRewrite",
+    "stitch.core.retention": "RetentionRule",
+    "stitch.journal": "Entry Revision",
+    "stitch.lifecycle.backup": "BackedUp",
+    "stitch.lifecycle.correct": "Correction",
+    "stitch.lifecycle.erase": "Erased ErasedFromTree ErasedTrees",
+    "stitch.lifecycle.relabel": "Relabeled",
+    "stitch.lifecycle.repair": "Repaired Verification",
+    "stitch.lifecycle.retention": "Expiry",
+    "stitch.lifecycle.selection": "Selector",
+    "stitch.lifecycle.transfer": "Imported",
+    "stitch.lm.batch": "BatchRequest",
+    "stitch.memory": "Memory",
+    "stitch.observe.recalls": "Recall",
+    "stitch.retrieve.path": "NodeSelection",
+    "stitch.retrieve.explain": "Why WhyNot",
+    "stitch.trees.requests.asking": "SelectOptions",
+}
+"""Modules of the names in annotations that are imported there for type checkers alone."""
+
+
+def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The types of parameters and result."""
+    said = set(re.findall(r"\w+", " ".join(map(str, function.__annotations__.values()))))
+    local = {
+        name: getattr(import_module(module), name)
+        for module, names in _HOMES.items()
+        for name in said.intersection(names.split())
+    }
+    return get_type_hints(function, localns=local, include_extras=True)
+
+
+def arguments_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """The types and defaults of the arguments of a function behind its first one, its options among them."""
+    hints, found = hints_of(function), dict[str, tuple[Any, Any]]()
+    for name, each in list(signature(function).parameters.items())[1:]:
+        if each.kind is not each.VAR_KEYWORD:
+            found[name] = (hints[name], each.default)
+        elif options := get_args(hints[name]):
+            found |= {option: (hint, None) for option, hint in hints_of(options[0]).items()}
+    found.pop(LINES, None)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,21 +86,16 @@ class Operation:
     """Whether lines follow the memory; over HTTP they are the body, and the arguments the query of the URL."""
 
     @cached_property
-    def parameters(self) -> Mapping[str, Parameter]:
-        """The arguments, which are all given by name."""
-        given = signature(self.run).parameters.values()
-        own = {each.name: each for each in given if each.kind is Parameter.KEYWORD_ONLY}
-        passed_on = [] if self.takes is None else list(signature(self.takes).parameters.items())[1:]  # behind `self`
-        return {**dict(passed_on), **own}
+    def arguments(self) -> Mapping[str, tuple[Any, Any]]:
+        """The types and defaults of the arguments, which are all given by name."""
+        return {**(arguments_of(self.takes) if self.takes else {}), **arguments_of(self.run)}
 
     @cached_property
     def request(self) -> type[BaseModel]:
         """The arguments as a model; a field that is none is refused, and in a body a value of another type."""
-        hints = {} if self.takes is None else get_type_hints(self.takes, include_extras=True)
-        hints |= get_type_hints(self.run, include_extras=True)
         fields: dict[str, Any] = {
-            name: (hints[name], ... if each.default is Parameter.empty else each.default)
-            for name, each in self.parameters.items()
+            name: (hint, ... if default is Parameter.empty else default)
+            for name, (hint, default) in self.arguments.items()
         }
         config = ConfigDict(extra="forbid", strict=self.method == "POST" and not self.takes_lines)
         return create_model("".join(map(str.title, f"{self.name}_request".split("_"))), __config__=config, **fields)
@@ -58,7 +103,7 @@ class Operation:
     @cached_property
     def answer(self) -> Any:
         """The type of what is answered, or of each item of it."""
-        answered = get_type_hints(self.run)["return"]
+        answered = hints_of(self.run)["return"]
         return as_model(get_args(answered)[0] if self.streams else answered)
 
     @cached_property
@@ -78,7 +123,7 @@ class Operation:
     @cached_property
     def streams(self) -> bool:
         """Whether the answer comes item by item, as lines over HTTP."""
-        return get_origin(get_type_hints(self.run)["return"]) is Iterator
+        return get_origin(hints_of(self.run)["return"]) is Iterator
 
     @property
     def summary(self) -> str:

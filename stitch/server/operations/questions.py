@@ -10,11 +10,9 @@ from pydantic import BeforeValidator, Field
 from stitch.core import (
     IntentFilter,
     MemorySnippet,
-    Ranking,
     RetrievalResult,
     ScoredSnippet,
     SearchRequest,
-    Trust,
     matched_by_kind,
 )
 from stitch.core.ranking import DECIMALS, Cause, SupersededValue
@@ -252,7 +250,7 @@ class Explanation(Answer):
     """The labels that were chosen, as a search takes them; where `whole` was asked for."""
 
 
-@operation("POST", "/v1/why", "read", is_search=True)
+@operation("POST", "/v1/why", "read", takes=Memory.why, is_search=True)
 def why(
     memory: Memory,
     *,
@@ -260,16 +258,12 @@ def why(
     step: str,
     trajectory: Name | None = None,
     k: K | None = None,
-    min_trust: Annotated[Trust, Field(strict=False)] | None = None,
-    as_of: float | str | None = None,
-    asked_at: float | str | None = None,
-    ranking: Annotated[Ranking, Field(strict=False)] | None = None,
     whole: bool = False,
+    **options: Any,
 ) -> Explanation:
     """Say why a step comes back for a question, or why it does not; STEP is an id, its beginning, or a place."""
     meant = find_step(memory, step, trajectory=trajectory)
-    options = {"k": k, "min_trust": min_trust, "as_of": as_of, "asked_at": asked_at, "ranking": ranking}
-    found = memory.why(query, step=meant.step, trajectory=meant.trajectory, **options)  # type: ignore[arg-type]
+    found = memory.why(query, step=meant.step, trajectory=meant.trajectory, k=k, **options)
     return gathered(
         Explanation,
         found,

@@ -92,21 +92,18 @@ def add(
     )
 
 
-@operation("POST", "/v1/messages", "write")
+@operation("POST", "/v1/messages", "write", takes=Memory.add_messages)
 def messages(
     memory: Memory,
     *,
     trajectory: Name,
     messages: Annotated[Sequence[Mapping[str, Any]], Field(max_length=MOST_STEPS)],
     start: Annotated[int, Field(ge=0)] | None = None,
-    edited: Literal["refuse", "keep", "revise"] = "refuse",
-    wait: bool = True,
-    again: bool = False,
+    **options: Any,
 ) -> Added:
     """Store chat messages as they are; of a conversation that grows, what is new. See `Memory.add_messages`."""
-    given = list(map(step_or_message, messages))
-    receipts = memory.add_messages(given, trajectory=trajectory, start=start, edited=edited, wait=wait, again=again)
-    return Added(receipts=tuple(receipts))
+    given = map(step_or_message, messages)
+    return Added(receipts=tuple(memory.add_messages(given, trajectory=trajectory, start=start, **options)))
 
 
 class TrajectoryRow(Answer):

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
+from typing_extensions import Unpack
 
 from stitch.core.steps import Name
 from stitch.errors import ConflictError, InputError
@@ -20,9 +21,9 @@ from stitch.server.operations.operation import operation
 if TYPE_CHECKING:
     from stitch.retrieve.path import NodeSelection
     from stitch.trees import Commit, Tree, TreeDiff, TreeReply, VersionedTree
+    from stitch.trees.requests.asking import SelectOptions
 
 Form: TypeAlias = Literal["xml", "json", "yaml", "outline"]
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 MAIN = "main"
 
 
@@ -125,19 +126,15 @@ def tree_select(
     branch: Name = MAIN,
     as_of: str | float | None = None,
     versions: bool = False,
-    threshold: Share | None = None,
-    margin: Share | None = None,
-    k: Annotated[int, Field(ge=1)] | None = None,
-    scorer: str | None = None,
+    **options: Unpack[SelectOptions],
 ) -> Nodes:
     """Find nodes by a path query, in one version of a tree or in all: of those, if the query begins with `/Version`."""
-    options: dict[str, Any] = {"threshold": threshold, "margin": margin, "k": k, "scorer": scorer, "as_of": as_of}
     if tree is None or versions:
         if version is not None:
             raise InputError(f"version {version!r} of which tree?", hint="name the tree")
-        return _nodes(memory.trees.select(query, tree=tree, **options))
+        return _nodes(memory.trees.select(query, tree=tree, as_of=as_of, **options))
     own = memory.trees.open(tree, branch=branch)
-    found = own.select(query, version=version, **options)
+    found = own.select(query, version=version, as_of=as_of, **options)
     if version is None and own.asks_versions(query):
         return _nodes(found)
     when = as_of if version is None else version
@@ -145,18 +142,9 @@ def tree_select(
 
 
 @operation("POST", "/v1/select", "read", is_search=True)
-def select(
-    memory: Memory,
-    *,
-    query: str,
-    trajectory: Name | None = None,
-    threshold: Share | None = None,
-    margin: Share | None = None,
-    k: Annotated[int, Field(ge=1)] | None = None,
-    scorer: str | None = None,
-) -> Nodes:
+def select(memory: Memory, *, query: str, trajectory: Name | None = None, **options: Unpack[SelectOptions]) -> Nodes:
     """Find steps, scopes or trajectories by a path query."""
-    return _nodes(memory.select(query, trajectory=trajectory, threshold=threshold, margin=margin, k=k, scorer=scorer))
+    return _nodes(memory.select(query, trajectory=trajectory, **options))
 
 
 class CommitRow(Answer):

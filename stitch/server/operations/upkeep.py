@@ -13,6 +13,7 @@ from stitch.journal import Revision
 from stitch.journal.entries import retirements
 from stitch.lifecycle.backup import BackedUp
 from stitch.lifecycle.correct import PERSON, Correction
+from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lifecycle.relabel import Relabeled
 from stitch.lifecycle.repair import Repaired
 from stitch.lifecycle.selection import Selector
@@ -32,19 +33,9 @@ class Corrected(Answer):
     """Number of earlier versions kept."""
 
 
-@operation("POST", "/v1/correct", "write")
+@operation("POST", "/v1/correct", "write", takes=Lifecycle.correct)
 def correct(
-    memory: Memory,
-    *,
-    step: str,
-    trajectory: Name | None = None,
-    text: str | None = None,
-    labels: Mapping[str, Any] | None = None,
-    references: Sequence[ReferenceRewrite] | None = None,
-    undo: Sequence[str] = (),
-    asks: Sequence[str] | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    by: str = PERSON,
+    memory: Memory, *, step: str, trajectory: Name | None = None, undo: Sequence[str] = (), **right: Any
 ) -> Corrected:
     """Replace the text or labels of a step; what it was stays in its history.
 
@@ -53,11 +44,8 @@ def correct(
     meant = find_step(memory, step, trajectory=trajectory)
     step, trajectory = meant.step, meant.trajectory
     if undo:
-        references = _kept(undo, step, trajectory=trajectory, memory=memory)
-    memory.lifecycle.correct(
-        step, trajectory=trajectory, text=text, labels=labels, references=references, asks=asks, metadata=metadata,
-        by=by,
-    )  # fmt: skip
+        right["references"] = _kept(undo, step, trajectory=trajectory, memory=memory)
+    memory.lifecycle.correct(step, trajectory=trajectory, **right)
     revisions = len(memory.lifecycle.history(step, trajectory=trajectory))
     return Corrected(step=step, trajectory=trajectory, revisions=revisions)
 
@@ -203,17 +191,10 @@ class Expired(Answer):
     to_come: int
 
 
-@operation("POST", "/v1/expire", "forget")
-def expire(
-    memory: Memory,
-    *,
-    rules: Sequence[RetentionRule] | None = None,
-    now: float | None = None,
-    dry_run: bool = False,
-    trust_clock: bool = False,
-) -> Expired:
+@operation("POST", "/v1/expire", "forget", takes=Lifecycle.expire)
+def expire(memory: Memory, *, dry_run: bool = False, **options: Any) -> Expired:
     """Retire or erase what is older than it may be, by the rules of the settings if there are none here."""
-    expiry = memory.lifecycle.expire(rules, now=now, dry_run=dry_run, trust_clock=trust_clock)
+    expiry = memory.lifecycle.expire(dry_run=dry_run, **options)
     rows = tuple(gathered(ExpiredRow, each, **each.rule.model_dump()) for each in expiry.rules)
     return gathered(Expired, expiry, rules=rows, dry_run=dry_run)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Annotated
 
-from typing_extensions import Unpack
+from pydantic import Field
+from typing_extensions import TypedDict, Unpack
 
 from stitch.errors import InputError
 from stitch.trees.core.commits import Commit
@@ -27,9 +28,9 @@ VERSION = "Version"
 class SelectOptions(TypedDict, total=False):
     """Options of a path query; see `VersionedTree.select`."""
 
-    threshold: float | None
-    margin: float | None
-    k: int | None
+    threshold: Annotated[float, Field(ge=0, le=1)] | None
+    margin: Annotated[float, Field(ge=0, le=1)] | None
+    k: Annotated[int, Field(ge=1)] | None
     scorer: str | None
 
 
