@@ -12,7 +12,7 @@ import secrets
 import threading
 from collections import deque
 from collections.abc import AsyncGenerator
-from typing import NamedTuple
+from itertools import islice
 
 import orjson
 
@@ -29,18 +29,13 @@ _OF_WHAT = re.compile("^(Steps?|Store|Input|Labels)")
 _ID = re.compile(r"([0-9a-f]{8})-(\d{1,18})")
 
 
-class _SentEvent(NamedTuple):
-    number: int
-    wire: bytes
-
-
 class _Ring:
     """The last events of a tenant."""
 
     def __init__(self) -> None:
         self.epoch = secrets.token_hex(4)
         """Part of every id: numbers of another process, or of a ring that was thrown away, mean nothing here."""
-        self.kept: deque[_SentEvent] = deque()
+        self.kept = deque[bytes]()
         self.size = 0
         self.last = 0
         self.readers = 0
@@ -50,10 +45,10 @@ class _Ring:
         self.last += 1
         data = orjson.dumps(fields)
         wire = b"id: %s-%d\nevent: %s\ndata: %s\n\n" % (self.epoch.encode(), self.last, name.encode(), data)
-        self.kept.append(_SentEvent(self.last, wire))
+        self.kept.append(wire)
         self.size += len(wire)
         while len(self.kept) > MOST_EVENTS or (self.size > MOST_BYTES and len(self.kept) > 1):
-            self.size -= len(self.kept.popleft().wire)
+            self.size -= len(self.kept.popleft())
 
     def forget(self) -> None:
         """Let go of what was told; who has not read it learns that something is missing."""
@@ -62,11 +57,8 @@ class _Ring:
 
     def after(self, place: int) -> list[bytes] | None:
         """The events after a place, in order; None if some of them are not kept any more."""
-        if place == self.last:
-            return []
-        if not self.kept or self.kept[0].number > place + 1:
-            return None
-        return [told.wire for told in self.kept if told.number > place]
+        behind = self.last - place
+        return None if behind > len(self.kept) else list(islice(self.kept, len(self.kept) - behind, None))
 
 
 class EventFeed:
