@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import Unpack, override
 
 from stitch.server.client import Client, Remote, passed_on
 from stitch.server.methods import TreePlace, method_named
-from stitch.trees.core.commits import MAIN, Commit
+from stitch.trees.core.commits import Commit
 from stitch.trees.core.differences import TreeDiff, diff
 from stitch.trees.core.edits import apply
 from stitch.trees.core.nodes import Tree
@@ -20,7 +19,7 @@ from stitch.trees.core.schema import Schema
 from stitch.trees.requests.asking import SelectOptions
 from stitch.trees.requests.conversation import TreeTask
 from stitch.trees.requests.trees import Trees, given_schema
-from stitch.trees.requests.versioned import PERSON, TreeVersion, VersionedTree
+from stitch.trees.requests.versioned import TreeVersion, VersionedTree
 
 if TYPE_CHECKING:
     from stitch.retrieve.path import NodeSelection
@@ -65,24 +64,13 @@ class RemoteTrees(Remote, Trees):
         self._client = client
 
     @override
-    def create(
-        self,
-        name: str,
-        source: str | PathLike[str] | Mapping[str, Any] | Tree,
-        *,
-        schema: Schema | Mapping[str, Any] | str | PathLike[str] | None = None,
-        form: str | None = None,
-        message: str = "",
-        author: str = PERSON,
-        time: str = "",
-    ) -> VersionedTree:
-        chosen, value = given_schema(schema), node_json(read_tree(source, form=form).root)
-        said = {"message": message, "author": author, "time": time, "schema": None if chosen is None else chosen.dump()}
-        return RemoteTree(self._client, self._call("trees.create", {"name": name, "source": value, **said}))
-
-    @override
-    def open(self, name: str, *, branch: str = MAIN) -> VersionedTree:
-        return RemoteTree(self._client, self._call("trees.open", {"name": name, "branch": branch}))
+    def _call(self, name: str, arguments: dict[str, Any], *, lines: Iterable[str | bytes] = ()) -> Any:
+        if name == "trees.create":
+            schema, form = given_schema(arguments.get("schema")), arguments.pop("form", None)
+            arguments["source"] = node_json(read_tree(arguments["source"], form=form).root)
+            arguments["schema"] = None if schema is None else schema.dump()
+        result = super()._call(name, arguments, lines=lines)
+        return RemoteTree(self._client, result) if isinstance(result, TreePlace) else result
 
 
 @passed_on("tree")
@@ -100,7 +88,9 @@ class RemoteTree(Remote, VersionedTree):
         if name == "tree.edit":
             arguments["operations"] = [operation_json(each) for each in operations_of(arguments["operations"])]
         result = self._client.call(name, arguments, of=TreePlace(self.name, self.branch, self.version))
-        if method_named(name).action == "write" and name != "tree.begin_branch":
+        if name == "tree.begin_branch":
+            return RemoteTree(self._client, result)
+        if method_named(name).action == "write":
             for commit in result if isinstance(result, list) else [result]:
                 self.version = commit.id
         return result
@@ -125,10 +115,6 @@ class RemoteTree(Remote, VersionedTree):
     @override
     def diff(self, before: str | float, after: str | float | None = None) -> TreeDiff:
         return diff(self.at(before).tree, self.tree if after is None else self.at(after).tree)
-
-    @override
-    def begin_branch(self, name: str, *, at: str | float | None = None) -> VersionedTree:
-        return RemoteTree(self._client, self._call("tree.begin_branch", {"name": name, "at": at}))
 
     # In words: by the model that is set where the memory is.
 

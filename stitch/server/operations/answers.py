@@ -35,6 +35,22 @@ class Answer(BaseModel, frozen=True, from_attributes=True):
     """An answer. Fields that were not set are left out of its JSON."""
 
 
+class ToldStep(Answer):
+    """A step as it is told; its labels are read through merges."""
+
+    step: str
+    position: int
+    role: str
+    happened: float | str | None
+    """Time when it happened, as its source says it."""
+    recorded: float
+    """When the memory accepted it, in Unix seconds."""
+    scope: str | None
+    event_types: tuple[str, ...]
+    entity_types: tuple[str, ...]
+    text: str
+
+
 _MODELS: dict[Any, Any] = {}
 """Models of named tuples, each made once: two of a name would be told apart in the description."""
 

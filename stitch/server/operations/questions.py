@@ -21,7 +21,7 @@ from stitch.core.steps import Name
 from stitch.memory import Memory
 from stitch.retrieve import WhyNot
 from stitch.retrieve.reasons import reasons
-from stitch.server.operations.answers import Answer, Object, find_step, gathered
+from stitch.server.operations.answers import Answer, Object, ToldStep, find_step, gathered
 from stitch.server.operations.operation import operation
 
 
@@ -63,19 +63,12 @@ class Ties(Answer):
     """What made the agent do it; null where nothing says so."""
 
 
-class Hit(Ties):
+class Hit(ToldStep, Ties):
     """A step that answers a question; see `MemorySnippet` and `ScoredSnippet`."""
 
     rank: int
     """From 1."""
     trajectory: str
-    step: str
-    position: int
-    role: str
-    happened: float | str | None
-    """Time when it happened, as its source says it."""
-    recorded: float
-    """When the memory accepted it, in Unix seconds."""
     origin: str
     trust: str
     parts: Mapping[str, float]
@@ -93,10 +86,6 @@ class Hit(Ties):
     similarity: float
     relevance: float | None
     """How likely it is that the step bears on the question; null where nobody can tell."""
-    scope: str | None
-    event_types: tuple[str, ...]
-    entity_types: tuple[str, ...]
-    text: str
     resolved: str
     """The text with its references replaced."""
     summary: str

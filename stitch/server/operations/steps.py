@@ -17,6 +17,7 @@ from stitch.core import (
     KeptTrajectory,
     LabelVocabulary,
     Receipt,
+    ReferenceRewrite,
     Step,
     StepLabels,
     StepState,
@@ -34,6 +35,7 @@ from stitch.server.operations.answers import (
     Answer,
     Limit,
     Page,
+    ToldStep,
     gathered,
     known_trajectory,
     page,
@@ -140,35 +142,18 @@ class ScopeSpans(Answer):
     spans: tuple[tuple[int, int], ...]
 
 
-class Reference(Answer):
+class Reference(ReferenceRewrite):
     """A reference in a step, and what it was read as."""
 
     number: int
     """From 1: how it is named when it is undone."""
     said: str
-    start: int
-    end: int
-    replacement: str
-    antecedent: str | None
-    """The id of the step that named the thing."""
-    confidence: float
 
 
-class TimelineStep(Answer):
-    """A step as a timeline shows it; labels are read through merges."""
+class TimelineStep(ToldStep):
+    """A step as a timeline shows it."""
 
-    step: str
-    position: int
-    role: str
-    happened: float | str | None
-    """Time when it happened, as its source says it."""
-    recorded: float
-    """When the memory accepted it, in Unix seconds."""
     state: str
-    scope: str | None
-    event_types: tuple[str, ...]
-    entity_types: tuple[str, ...]
-    text: str
     calls: tuple[str, ...] = ()
     """The tools it calls, each with its arguments."""
     references: tuple[Reference, ...]
@@ -222,7 +207,7 @@ def _timeline_step(entry: Entry, vocabulary: LabelVocabulary) -> TimelineStep:
         entity_types=intent.entity_types,
         text=text,
         references=tuple(
-            Reference(number=number, said=text[each.start : each.end], **each.model_dump())
+            Reference(number=number, said=text[each.start : each.end], **vars(each))
             for number, each in enumerate(labels.references if labels else (), 1)
         ),
         **({"calls": tuple(with_calls("", [call]) for call in entry.step.tool_calls)} if entry.step.tool_calls else {}),

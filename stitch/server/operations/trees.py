@@ -27,11 +27,16 @@ Form: TypeAlias = Literal["xml", "json", "yaml", "outline"]
 MAIN = "main"
 
 
-class TreeCreated(Answer):
-    """A tree that was made."""
+class OfTree(Answer):
+    """An answer about a tree, and a version of it: of one that is changed, the last by now."""
 
     tree: str
     version: str
+
+
+class TreeCreated(OfTree):
+    """A tree that was made."""
+
     nodes: int
     types: Mapping[str, int]
     """Number of nodes of each type it has."""
@@ -65,11 +70,9 @@ def _source(text: str | None, *, form: str | None, value: Mapping[str, Any] | No
     return read_text(text or "", form=form) if value is None else read_mapping(value)
 
 
-class TreeRow(Answer):
+class TreeRow(OfTree):
     """A tree in a list; see `TreeSummary`."""
 
-    tree: str
-    version: str
     versions: int
     branches: int
     nodes: int
@@ -164,12 +167,9 @@ class CommitRow(Answer):
     """The schema from here on, if it is another."""
 
 
-class TreeEdited(Answer):
+class TreeEdited(OfTree):
     """An edit that was committed."""
 
-    tree: str
-    version: str
-    """The last version by now."""
     commits: tuple[CommitRow, ...]
     changes: Mapping[str, Any]
     """What is otherwise than before: nodes added, removed, moved, fields changed."""
@@ -299,12 +299,9 @@ class ReplyRow(Answer):
     milliseconds: float
 
 
-class TreeAnswered(Answer):
+class TreeAnswered(OfTree):
     """The outcome of a request in words."""
 
-    tree: str
-    version: str
-    """The last version by now."""
     author: str
     """Who commits what is proposed: the model."""
     replies: tuple[ReplyRow, ...]
@@ -416,11 +413,9 @@ def tree_diff(
     )
 
 
-class TreeShown(Answer):
+class TreeShown(OfTree):
     """A tree."""
 
-    tree: str
-    version: str
     root: Mapping[str, Any]
     """`{"id", "type", "fields", "children"?}`."""
     definition: Mapping[str, Any]
@@ -437,11 +432,9 @@ def tree_show(memory: Memory, *, tree: Name, branch: Name = MAIN, version: str |
     return TreeShown(tree=own.name, version=then.id, root=node_json(then.tree.root), definition=then.schema.dump())
 
 
-class TreeText(Answer):
+class TreeText(OfTree):
     """A tree as a text."""
 
-    tree: str
-    version: str
     text: str
 
 
