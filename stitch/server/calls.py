@@ -54,7 +54,7 @@ async def call(request: Request) -> Response:
     method = method_named(request.path_params["name"])
     memory = memory_of(request, method.action, may_call_model=method.name.rpartition(".")[2] in _ASKING)
     refuse_folder(method.name, caller_of(request))
-    if method.is_stream:
+    if method.streams:
         return await _items(request, memory, method)
     pieces = _value(request, memory, method)
     first = await anext(pieces)
@@ -129,7 +129,7 @@ class _Work:
         try:
             with watched(self._note_progress):
                 result = call_method(self._memory, self._method, of=of, arguments=arguments, lines=lines)
-                return begun(result) if self._method.is_stream else result
+                return begun(result) if self._method.streams else result
         except StitchError:
             raise
         except RefusalError as refused:  # of a line

@@ -89,7 +89,7 @@ class Place:
                 response.read()
                 raise self._refused(response)
         answer = self._answer(method, response)
-        if method.is_stream:
+        if method.streams:
             return answer
         [value] = answer
         return value

@@ -6,12 +6,11 @@ type where it arrives, as the library's own values. Nothing is modeled a second 
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
+from inspect import Parameter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import orjson
@@ -19,50 +18,33 @@ from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, V
 from typing_extensions import NotRequired, Required, TypedDict
 
 from stitch.core import KeptTrajectory
-from stitch.core.cancellation import cancelable
 from stitch.errors import InputError, StepRejectedError
 from stitch.lifecycle.handover import NumberedLine
-from stitch.server.operations.operation import LINES, OPERATIONS, Action, arguments_of, hints_of
+from stitch.server.operations.operation import LINES, OPERATIONS, Action, Procedure
 from stitch.server.protocol import step_or_message
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
 
 
-@dataclass(frozen=True)
-class Method:
+@dataclass(frozen=True, kw_only=True)
+class Method(Procedure):
     """A method that can be called."""
 
-    name: str
-    action: Action
-    function: Callable[..., Any]
-    """Says what it takes and returns."""
-
     @cached_property
-    def arguments(self) -> TypeAdapter[Any]:
+    def given(self) -> TypeAdapter[Any]:
         """The validator of its arguments."""
         fields: dict[str, Any] = {
-            name: (Required if default is inspect.Parameter.empty else NotRequired)[_traveling(hint)]
-            for name, (hint, default) in arguments_of(self.function).items()
+            name: (Required if default is Parameter.empty else NotRequired)[_traveling(hint)]
+            for name, (hint, default) in self.arguments.items()
         }
         made = TypedDict("Arguments", fields)  # type: ignore[misc]
         return TypeAdapter(with_config(ConfigDict(extra="forbid"))(made))
 
     @cached_property
-    def is_stream(self) -> bool:
-        """Whether its result comes item by item."""
-        return getattr(get_origin(hints_of(self.function)["return"]), "__name__", "") == "Iterator"
-
-    @cached_property
     def result(self) -> TypeAdapter[Any]:
         """The codec of its result, or of each item of it."""
-        hint = hints_of(self.function)["return"]
-        return TypeAdapter(_traveling(get_args(hint)[0] if self.is_stream else hint))
-
-    @property
-    def takes_lines(self) -> bool:
-        """Whether lines follow the arguments."""
-        return LINES in self.function.__annotations__
+        return TypeAdapter(_traveling(self.answered))
 
 
 class TreePlace(NamedTuple):
@@ -73,9 +55,9 @@ class TreePlace(NamedTuple):
     version: str
 
 
-_OWN: Mapping[str, tuple[Action, str]] = {
-    "flush": ("write", "stitch.server.operations.steps:flush"),
-    "tree.request": ("write", "stitch.server.trees:request_of_tree"),
+_OWN: Mapping[str, str] = {
+    "flush": "stitch.server.operations.steps:flush",
+    "tree.request": "stitch.server.trees:request_of_tree",
 }
 """Methods that answer in a form of their own, and functions that do."""
 
@@ -93,7 +75,7 @@ _KINDS: Mapping[str, str] = {
 _ACTIONS: Mapping[str, Mapping[Action, str]] = {
     "": {
         "read": "search ask why why_not recalls inventory themes trajectories get steps status receipts select",
-        "write": "add add_many add_each add_messages retry finish note_lag",
+        "write": "add add_many add_each add_messages retry finish flush note_lag",
     },
     "ledger": {"read": "stages"},
     "lifecycle": {
@@ -110,34 +92,32 @@ _ACTIONS: Mapping[str, Mapping[Action, str]] = {
     "trees": {"read": "names list summary select open", "write": "create", "forget": "delete erase"},
     "tree": {
         "read": "tree schema branches at history all_commits select asks_versions check_model reload",
-        "write": "edit edit_all set_schema revert begin_branch",
+        "write": "edit edit_all set_schema revert begin_branch request",
     },
 }
 
+_ALLOWED = {
+    f"{kind}.{own}".lstrip("."): action
+    for kind, actions in _ACTIONS.items()
+    for action, names in actions.items()
+    for own in names.split()
+}
 
-_METHODS: dict[str, Method] = {}
 
-
+@cache
 def method_named(name: str) -> Method:
     """A method (or property) by its name, such as `search` or `lifecycle.erase`.
 
     Raises:
         InputError: There is none that could be called.
     """
-    if name not in _METHODS:
-        kind, _, own = name.rpartition(".")
-        actions = [action for action, names in _ACTIONS.get(kind, {}).items() if own in names.split()]
-        if name in _OWN:
-            action, place = _OWN[name]
-            _METHODS[name] = Method(name, action, _found(place))
-        elif actions:
-            member = getattr(_found(_KINDS[kind]), own)
-            function_of: Any = member.fget if isinstance(member, property) else member
-            _METHODS[name] = Method(name, actions[0], function_of)
-        else:
-            hint = "use the same version of this library on both sides"
-            raise InputError(f"a memory has no method {name!r} that can be called", hint=hint)
-    return _METHODS[name]
+    if name not in _ALLOWED:
+        hint = "use the same version of this library on both sides"
+        raise InputError(f"a memory has no method {name!r} that can be called", hint=hint)
+    kind, _, own = name.rpartition(".")
+    member = _found(_OWN[name]) if name in _OWN else getattr(_found(_KINDS[kind]), own)
+    run: Any = member.fget if isinstance(member, property) else member
+    return Method(name=name, action=_ALLOWED[name], run=run)
 
 
 def _found(place: str) -> Any:
@@ -145,10 +125,9 @@ def _found(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def method_names(kind: str) -> Iterator[str]:
+def method_names(kind: str) -> list[str]:
     """The names of the methods of a kind, without it."""
-    yield from (own for name in _OWN for before, _, own in [name.rpartition(".")] if before == kind)
-    yield from (own for names in _ACTIONS[kind].values() for own in names.split())
+    return [own for names in _ACTIONS[kind].values() for own in names.split()]
 
 
 def call_method(
@@ -177,13 +156,12 @@ def call_method(
 
         told: Any = OPERATIONS["label_waiting"].request
         receiver = handover(memory, **dict(checked(TypeAdapter(told), of)))
-    taken = checked(method.arguments, arguments)
+    taken = checked(method.given, arguments)
     if method.takes_lines:
         taken[LINES] = map(_numbered, lines) if kind == "handover" else lines
-    only_reads = method.action == "read" or taken.get("dry_run") or taken.get("repair") is False
-    with nullcontext() if only_reads else cancelable(None):
+    with method.finishing(taken):
         if method.name in _OWN:
-            return method.function(receiver, **taken)
+            return method.run(receiver, **taken)
         own = getattr(receiver, method.name.rpartition(".")[2])  # as the class of the receiver has it
         return own(**taken) if callable(own) else own
 

@@ -18,7 +18,6 @@ from pydantic import BaseModel, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from stitch.core.cancellation import cancelable
 from stitch.core.steps import Name
 from stitch.errors import ScopeError
 from stitch.lm import charged_key
@@ -221,9 +220,7 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
         refuse_folder(operation.name, caller_of(request))
 
         def run() -> Any:
-            if operation.only_reads(given):
-                return operation.run(memory, **given)
-            with cancelable(None):  # what changes something is finished though its client has left
+            with operation.finishing(given):
                 return operation.run(memory, **given)
 
         if operation.streams:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -12,6 +13,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_t
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 
+from stitch.core.cancellation import cancelable
 from stitch.server.operations.answers import as_model
 
 Action: TypeAlias = Literal["read", "write", "forget", "admin"]
@@ -68,26 +70,56 @@ def arguments_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operation:
-    """One thing that can be asked of a memory."""
+class Procedure:
+    """A function that can be called from outside, by its name."""
 
     name: str
-    method: Literal["GET", "POST"]
-    """Of a request over HTTP: with GET, the arguments are the query of the URL; with POST, its body."""
-    path: str
     action: Action
     run: Callable[..., Any]
-    """Answers, given the memory and the arguments; raises a `StitchError` for what cannot be answered."""
-    takes: Callable[..., Any] | None
-    """A method whose arguments it takes, too, and passes on."""
-    is_search: bool
-    """Whether somebody waits for the answer, and a model may be called for it."""
-    takes_lines: bool
-    """Whether lines follow the memory; over HTTP they are the body, and the arguments the query of the URL."""
+    """Answers, given the memory (or a part of it) and the arguments; raises a `StitchError` for what cannot be."""
 
     @cached_property
     def arguments(self) -> Mapping[str, tuple[Any, Any]]:
         """The types and defaults of the arguments, which are all given by name."""
+        return arguments_of(self.run)
+
+    @cached_property
+    def streams(self) -> bool:
+        """Whether the answer comes item by item, as lines over HTTP."""
+        return get_origin(hints_of(self.run)["return"]) is Iterator
+
+    @property
+    def answered(self) -> Any:
+        """The type of what is answered, or of each item of it."""
+        answered = hints_of(self.run)["return"]
+        return get_args(answered)[0] if self.streams else answered
+
+    @property
+    def takes_lines(self) -> bool:
+        """Whether lines follow the arguments."""
+        return LINES in self.run.__annotations__
+
+    def finishing(self, given: Mapping[str, Any]) -> AbstractContextManager[None]:
+        """The context of a call: what only reads may be given up once whoever asked has left, all else is finished."""
+        only_reads = self.action == "read" or given.get("dry_run") or given.get("repair") is False
+        return nullcontext() if only_reads else cancelable(None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation(Procedure):
+    """One thing that can be asked of a memory; lines that it takes are the body, and its arguments the query then."""
+
+    method: Literal["GET", "POST"]
+    """Of a request over HTTP: with GET, the arguments are the query of the URL; with POST, its body."""
+    path: str
+    takes: Callable[..., Any] | None
+    """A method whose arguments it takes, too, and passes on."""
+    is_search: bool
+    """Whether somebody waits for the answer, and a model may be called for it."""
+
+    @cached_property
+    def arguments(self) -> Mapping[str, tuple[Any, Any]]:
+        """As of any, and those that are passed on."""
         return {**(arguments_of(self.takes) if self.takes else {}), **arguments_of(self.run)}
 
     @cached_property
@@ -102,9 +134,8 @@ class Operation:
 
     @cached_property
     def answer(self) -> Any:
-        """The type of what is answered, or of each item of it."""
-        answered = hints_of(self.run)["return"]
-        return as_model(get_args(answered)[0] if self.streams else answered)
+        """The type under which the answer is sent, or each item of it."""
+        return as_model(self.answered)
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
@@ -120,19 +151,10 @@ class Operation:
             return answer.encode()
         return self._adapter.dump_json(self._adapter.validate_python(answer), exclude_unset=True)
 
-    @cached_property
-    def streams(self) -> bool:
-        """Whether the answer comes item by item, as lines over HTTP."""
-        return get_origin(hints_of(self.run)["return"]) is Iterator
-
     @property
     def summary(self) -> str:
         """First line of the description."""
         return (self.run.__doc__ or "").partition("\n")[0]
-
-    def only_reads(self, given: Mapping[str, Any]) -> bool:
-        """Whether a call changes nothing, so that it may be given up anywhere once whoever asked has left."""
-        return self.action == "read" or given.get("dry_run", False) or not given.get("repair", True)
 
 
 OPERATIONS: dict[str, Operation] = {}
@@ -146,16 +168,14 @@ def operation(
     *,
     takes: Callable[..., Any] | None = None,
     is_search: bool = False,
-    takes_lines: bool = False,
 ) -> Callable[[Function], Function]:
     """Offer a function as an operation, under its own name; see `Operation`."""
 
     def offered(run: Function) -> Function:
         name = run.__name__.rstrip("_")
         OPERATIONS[name] = Operation(
-            name=name, method=method, path=path, action=action, run=run, takes=takes, is_search=is_search,
-            takes_lines=takes_lines,
-        )  # fmt: skip
+            name=name, method=method, path=path, action=action, run=run, takes=takes, is_search=is_search
+        )
         return run
 
     return offered

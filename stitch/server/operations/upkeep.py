@@ -205,7 +205,7 @@ def export(memory: Memory, *, trajectory: Name | None = None) -> Iterator[str]:
     return memory.lifecycle.export(trajectory=trajectory)
 
 
-@operation("POST", "/v1/import", "write", takes_lines=True)
+@operation("POST", "/v1/import", "write")
 def import_(memory: Memory, lines: Iterable[str | bytes], *, source: str = "-", again: bool = False) -> Imported:
     """Take in the lines of an export, without loss; what is there already is left alone."""
     return memory.lifecycle.import_lines(lines, source=source, again=again)
