@@ -32,7 +32,7 @@ from stitch.server.streaming import (
     WhileReading,
     begun,
     read_lines,
-    storing,
+    store_lines,
     take_lines,
 )
 from stitch.server.threads import taken_here
@@ -269,6 +269,6 @@ async def _stream(
     again: bool = False,
 ) -> Response:
     check_type(request.headers, LINES)
-    served, store = served_of(request), storing(memory, trajectory=trajectory, wait=wait, again=again)
+    served, store = served_of(request), partial(store_lines, memory, trajectory, wait, again)
     taken = take_lines(lines_of(request), store, threads=served.threads, closing=served.closing)
     return WhileReading(taken, media_type=LINES)

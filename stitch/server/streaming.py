@@ -13,7 +13,7 @@ from contextlib import aclosing
 from functools import partial
 from http import HTTPStatus
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 from anyio import create_memory_object_stream
@@ -22,7 +22,7 @@ from starlette.responses import StreamingResponse
 
 from stitch.core import Receipt, Step
 from stitch.core.steps import Name
-from stitch.errors import InputError, StepRejectedError
+from stitch.errors import InputError
 from stitch.server.errors import RefusalError, failure_told, first_mistake
 from stitch.server.protocol import LINES, Failure, failure_of
 
@@ -62,12 +62,6 @@ class StreamedLine(BaseModel):
     """Whether all lines were read; if not, the error says why."""
     lines: int | None = None
     rejected: int | None = None
-
-
-class _Line(NamedTuple):
-    number: int
-    trajectory: str
-    step: Step | Failure
 
 
 class WhileReading(StreamingResponse):
@@ -120,12 +114,7 @@ def _closing() -> RefusalError:
 
 
 Store = Callable[[Sequence[bytes], int], list[StreamedLine]]
-"""Stores lines, the first of which has a number; says what became of each."""
-
-
-def storing(memory: Memory, *, trajectory: str | None, wait: bool, again: bool) -> Store:
-    """Stores lines in a memory, trajectory by trajectory."""
-    return partial(_store, memory, trajectory, {"wait": wait, "again": again})
+"""Stores lines, the first of which has a number; says what became of each: `partial(store_lines, memory, ...)`."""
 
 
 async def take_lines(
@@ -186,38 +175,48 @@ def _batches(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
         yield batch
 
 
-def _store(
-    memory: Memory, trajectory: str | None, options: dict[str, bool], lines: Sequence[bytes], first: int
+def store_lines(
+    memory: Memory, trajectory: str | None, wait: bool, again: bool, lines: Sequence[bytes], first: int
 ) -> list[StreamedLine]:
-    read = [_read(line, trajectory, number=number) for number, line in enumerate(lines, first)]
-    told = [StreamedLine(line=each.number, **each.step.model_dump()) for each in read if isinstance(each.step, Failure)]
+    """Store lines in a memory, trajectory by trajectory; what became of each, in their order."""
+    told = dict[int, Receipt | InputError]()
     groups: dict[str, list[tuple[int, Step]]] = {}
-    for each in read:
-        if isinstance(each.step, Step):
-            groups.setdefault(each.trajectory, []).append((each.number, each.step))
+    for number, line in enumerate(lines, first):
+        try:
+            name, step = _read(line, trajectory)
+        except InputError as error:
+            told[number] = error
+        else:
+            groups.setdefault(name, []).append((number, step))
     for name, group in groups.items():
-        taken = memory.add_each([step for _, step in group], trajectory=name, **options)
-        for (number, _), result in zip(group, taken, strict=True):
-            said = {"receipt": result} if isinstance(result, Receipt) else failure_of(result).model_dump()
-            told.append(StreamedLine(line=number, **said))
-    return sorted(told, key=lambda each: each.line or 0)
+        taken = memory.add_each([step for _, step in group], trajectory=name, wait=wait, again=again)
+        told |= zip((number for number, _ in group), taken, strict=True)
+    return [
+        StreamedLine(line=number, receipt=each)
+        if isinstance(each, Receipt)
+        else StreamedLine(line=number, **failure_of(each).model_dump())
+        for number, each in sorted(told.items())
+    ]
 
 
-def _read(text: bytes, trajectory: str | None, *, number: int) -> _Line:
+def _read(text: bytes, trajectory: str | None) -> tuple[str, Step]:
+    """The trajectory and the step of a line.
+
+    Raises:
+        InputError: It is none.
+    """
     try:
         line = StreamedStep.model_validate(orjson.loads(text))
-        name = line.trajectory or trajectory
-        if name is None:
-            raise InputError("the line names no trajectory", hint="give it in the line, or as ?trajectory=ID")
     except orjson.JSONDecodeError as error:
-        return _Line(number, "", Failure(error="InputError", message=f"the line is no JSON: {error}"))
+        raise InputError(f"the line is no JSON: {error}") from None
     except ValidationError as error:
         message, hint = first_mistake(error)
-        return _Line(number, "", Failure(error="InputError", message=message, hint=hint))
-    except (InputError, StepRejectedError) as error:
-        return _Line(number, "", failure_of(error))
+        raise InputError(message, hint=hint) from None
+    name = line.trajectory or trajectory
+    if name is None:
+        raise InputError("the line names no trajectory", hint="give it in the line, or as ?trajectory=ID")
     given = {field: getattr(line, field) for field in Step.model_fields}
-    return _Line(number, name, Step.model_construct(line.model_fields_set - {"trajectory"}, **given))
+    return name, Step.model_construct(line.model_fields_set - {"trajectory"}, **given)
 
 
 def _line(line: StreamedLine) -> bytes:

@@ -25,8 +25,6 @@ T = TypeVar("T")
 SEARCH_THREADS = 4
 """More of them would take turns on the same processor, and each would end later."""
 OTHER_THREADS = 64
-_UNWATCHED_S = 0.05
-"""For how long it is not looked whether the client has left: most is answered by then."""
 
 
 class Threads:
@@ -97,14 +95,12 @@ class Threads:
         submitted = pool.submit(copy_context().run, canceled_when_left)
         future = asyncio.wrap_future(submitted)
         try:
-            done, _ = await asyncio.wait({future}, timeout=_UNWATCHED_S)
-            if not done:
-                leaving = asyncio.ensure_future(_left(request))
-                either: set[asyncio.Future[Any]] = {future, leaving}
-                try:
-                    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    leaving.cancel()
+            leaving = asyncio.ensure_future(_left(request))
+            either: set[asyncio.Future[Any]] = {future, leaving}
+            try:
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                leaving.cancel()
             if future.done():
                 return future.result()
             raise CanceledError("the client has left")
