@@ -12,14 +12,14 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from stitch.core.progress import watched
@@ -28,14 +28,13 @@ from stitch.server.errors import RefusalError
 from stitch.server.methods import Method, call_method, method_named
 from stitch.server.protocol import LINES, Failure, Welcome, failure_of, read_hello
 from stitch.server.routes import caller_of, lines_of, memory_of, refuse_folder, served_of
-from stitch.server.streaming import Lines, begun
+from stitch.server.streaming import Lines, WhileReading, begun
 from stitch.server.threads import taken_here
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
 
 _TOLD_EVERY_S = 0.25
-_VALUE = b'{"value":'
 _ASKING = frozenset({"search", "ask", "why", "why_not", "select", "request"})
 """Methods that may call a model though they write nothing."""
 
@@ -50,18 +49,14 @@ async def join(request: Request) -> Response:
 
 
 async def call(request: Request) -> Response:
-    """Call a method of a memory; what is wrong before the first line of the answer is raised."""
+    """Call a method of a memory; what the caller may not do is raised, and all else that is wrong told in a line."""
     method = method_named(request.path_params["name"])
     memory = memory_of(request, method.action, may_call_model=method.name.rpartition(".")[2] in _ASKING)
     refuse_folder(method.name, caller_of(request))
+    said = b"" if method.takes_lines else await request.body()
     if method.streams:
-        return await _items(request, memory, method)
-    pieces = _value(request, memory, method)
-    first = await anext(pieces)
-    if first.startswith(_VALUE):
-        await pieces.aclose()
-        return Response(first, media_type=LINES)
-    return StreamingResponse(_all(first, pieces), media_type=LINES)
+        return await _items(request, memory, method, said)
+    return WhileReading(_value(request, memory, method, said), media_type=LINES)
 
 
 routes = [Route("/v1/join", join, methods=["POST"], name="join"),
@@ -69,10 +64,10 @@ routes = [Route("/v1/join", join, methods=["POST"], name="join"),
 """Routes of an application made by `create_app`; what may be called of a memory is in no description."""
 
 
-async def _items(request: Request, memory: Memory, method: Method) -> Response:
+async def _items(request: Request, memory: Memory, method: Method, said: bytes) -> Response:
     """An answer item by item."""
     told = deque[bytes]()
-    work, said = _Work(memory, method, told.append), await request.body()
+    work = _Work(memory, method, told.append)
     items = await served_of(request).threads.run(request, lambda: work.do(said))
 
     def written(item: Any) -> bytes:
@@ -82,7 +77,7 @@ async def _items(request: Request, memory: Memory, method: Method) -> Response:
     return Lines(items, written=written, failed=_failed, end=b'{"end":true}\n')
 
 
-async def _value(request: Request, memory: Memory, method: Method) -> AsyncGenerator[bytes, None]:
+async def _value(request: Request, memory: Memory, method: Method, said: bytes) -> AsyncGenerator[bytes, None]:
     """Lines of progress, and last the value."""
     loop, threads = asyncio.get_running_loop(), served_of(request).threads
     told = asyncio.Queue[bytes]()
@@ -91,18 +86,13 @@ async def _value(request: Request, memory: Memory, method: Method) -> AsyncGener
         if method.takes_lines:
             doing = asyncio.ensure_future(threads.step(partial(work.do_with, taken_here(coming, loop))))
         else:
-            said = await request.body()
             doing = asyncio.ensure_future(threads.run(request, lambda: work.written(said)))
         doing.add_done_callback(lambda _: told.put_nowait(b""))
-        is_told = False
         try:
             while line := await told.get():
-                is_told = True
                 yield line
             yield doing.result()
         except StitchError as error:
-            if not is_told:
-                raise
             yield _failed(failure_of(error)) + b"\n"
         finally:
             doing.cancel()
@@ -142,7 +132,7 @@ class _Work:
 
     def written(self, said: bytes, lines: Iterable[bytes] = ()) -> bytes:
         """The result as a line."""
-        return _VALUE + self._method.result.dump_json(self.do(said, lines)) + b"}\n"
+        return b'{"value":%b}\n' % self._method.result.dump_json(self.do(said, lines))
 
     def do_with(self, lines: Iterator[bytes]) -> bytes:
         """The result of what the first line asks, of those behind it; an answer is read when all is sent."""
@@ -157,13 +147,6 @@ class _Work:
         if now - self._told_at >= _TOLD_EVERY_S:
             self._told_at = now
             self._tell(orjson.dumps({"progress": [what, done, of]}) + b"\n")
-
-
-async def _all(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-    async with aclosing(rest):
-        yield first
-        async for piece in rest:
-            yield piece
 
 
 def _failed(failure: Failure) -> bytes:
