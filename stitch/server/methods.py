@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import import_module
 from inspect import Parameter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
@@ -104,20 +104,24 @@ _ALLOWED = {
 }
 
 
-@cache
+_METHODS: dict[str, Method] = {}
+
+
 def method_named(name: str) -> Method:
     """A method (or property) by its name, such as `search` or `lifecycle.erase`.
 
     Raises:
         InputError: There is none that could be called.
     """
+    if name in _METHODS:
+        return _METHODS[name]
     if name not in _ALLOWED:
         hint = "use the same version of this library on both sides"
         raise InputError(f"a memory has no method {name!r} that can be called", hint=hint)
     kind, _, own = name.rpartition(".")
     member = _found(_OWN[name]) if name in _OWN else getattr(_found(_KINDS[kind]), own)
     run: Any = member.fget if isinstance(member, property) else member
-    return Method(name=name, action=_ALLOWED[name], run=run)
+    return _METHODS.setdefault(name, Method(name=name, action=_ALLOWED[name], run=run))
 
 
 def _found(place: str) -> Any:

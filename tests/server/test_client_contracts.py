@@ -102,7 +102,7 @@ def test_each_method_that_can_be_called_says_what_it_takes_and_returns() -> None
     for kind in ("", "ledger", "lifecycle", "handover", "hierarchy", "trees", "tree"):
         for own in method_names(kind):
             method = method_named(f"{kind}.{own}".lstrip("."))
-            assert method.arguments.json_schema()["additionalProperties"] is False
+            assert method.given.json_schema()["additionalProperties"] is False
             assert method.result.core_schema
     with pytest.raises(InputError, match="no method 'close'"):
         method_named("close")
