@@ -30,7 +30,7 @@ from pydantic import (
 from stitch.core import DensityCount, DspyLanguageModel, PromptModule, Ranking
 from stitch.core.retention import RetentionRule
 from stitch.errors import SettingsError, system_reason
-from stitch.lifecycle.folder import folder_of, without_password
+from stitch.lifecycle.folder import folder_of, is_shared, without_password
 from stitch.store.options import QdrantOptions
 
 ENV_PREFIX = "STITCH_"
@@ -286,6 +286,11 @@ class LoadedSettings(NamedTuple):
     def folder(self) -> Path:
         """Folder of its journal."""
         return folder_of(self.location, journal=self.settings.journal, collection=self.settings.collection)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether any number of processes have the memory open: nobody owns it."""
+        return is_shared(self.location, journal=self.settings.journal)
 
     @property
     def of_searches(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from stitch.ingest import Ingestor, Role
 from stitch.ingest.snippets import EmbedMode
 from stitch.journal import check_version
 from stitch.lifecycle import folder as places
-from stitch.lifecycle.folder import is_served, is_shared, is_url, owner_note, store_folder
+from stitch.lifecycle.folder import is_served, is_url, owner_note, store_folder
 from stitch.lifecycle.next_store import finish_move
 from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
 from stitch.lm import Ledger
@@ -103,7 +103,7 @@ def open_memory(
         opened.opened_as = loaded.reopening()
         return opened
     name = tenant_name(chosen.tenant)
-    if not chosen.share or observers or _is_shared(loaded):  # which are told what happens in this process
+    if not chosen.share or observers or loaded.is_shared:  # which are told what happens in this process
         opened = open_here()
     else:
         note, compared = owner_note(location, loaded.folder), loaded.compared()
@@ -198,10 +198,6 @@ def _owner_of(loaded: LoadedSettings) -> int | None:
     return holder(owner_note(loaded.location, loaded.folder)) if is_answered(loaded.folder) else None
 
 
-def _is_shared(loaded: LoadedSettings) -> bool:
-    return is_shared(loaded.location, journal=loaded.settings.journal)
-
-
 def _share(made: MemoryParts, loaded: LoadedSettings, *, opened: Memory | None = None) -> None:
     """Let other processes use a memory that is open here, as long as it is; if that cannot be, say so in the log.
 
@@ -210,7 +206,7 @@ def _share(made: MemoryParts, loaded: LoadedSettings, *, opened: Memory | None =
         loaded: The settings by which they were made.
         opened: The memory of the only tenant for whom they were made; None if for all.
     """
-    if made.process.is_read_only or not loaded.settings.share or _is_shared(loaded):
+    if made.process.is_read_only or not loaded.settings.share or loaded.is_shared:
         return
     compared = loaded.compared(all_of_them=True)
     if (lm := loaded.settings.lm) is not None:  # nobody else can have it, but may be told of it
@@ -255,7 +251,7 @@ def _role(loaded: LoadedSettings) -> Role:
     Raises:
         SettingsError: Workers shall, and the journal is none that they can share.
     """
-    if loaded.settings.workers and not _is_shared(loaded):
+    if loaded.settings.workers and not loaded.is_shared:
         raise SettingsError(
             "workers label in a journal that they share", hint="name it: journal=postgresql://USER:PASSWORD@HOST/DB"
         )
@@ -300,7 +296,7 @@ def open_parts(
     role = role or by_settings
     places.check_not_served(location)
     folder = loaded.folder
-    if must_exist and not _is_shared(loaded):
+    if must_exist and not loaded.is_shared:
         places.check_there(location, folder)
     places.check_restored(location, folder)
     with ExitStack() as resources:
@@ -320,7 +316,7 @@ def open_parts(
         check_version(folder / places.JOURNAL_FILE)  # before anything of it is touched
         places.note_cache(folder, used=settings.lm_cache)
         resources.callback(clear_text_caches)
-        if _is_shared(loaded):  # nobody owns it
+        if loaded.is_shared:  # nobody owns it
             journal, store = _shared_store(resources, loaded, folder, embedder=embedder, labeler=labeler, role=role)
         else:
             store = _owned_store(resources, loaded, folder, embedder=embedder, announced=not process.is_read_only)

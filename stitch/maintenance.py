@@ -34,7 +34,6 @@ from stitch.lifecycle.backup import BackedUp
 from stitch.lifecycle.folder import (
     JOURNAL_FILE,
     UNFINISHED_FILE,
-    is_shared,
     is_url,
     owner_note,
     restoring_in,
@@ -89,7 +88,7 @@ def reindex_memory(
     """
     loaded = _found(memory, config, settings, to_adopt=adopt)
     chosen, location, folder = loaded.settings, loaded.location, loaded.folder
-    if _is_shared(loaded):
+    if loaded.is_shared:
         return _refill(loaded, adopt=adopt)
     embedder = parts.embedder_for(chosen)
     path = store_folder(location, folder, collection=chosen.collection)
@@ -134,7 +133,7 @@ def adoption(memory: str | Path | None = None, *, config: str | Path | None = No
     if not is_url(location):
         raise InputError("only a collection on a server can be adopted", hint="name one with --memory URL")
     own = places.journal_id(folder) if (folder / JOURNAL_FILE).is_file() else ""
-    if _is_shared(loaded):
+    if loaded.is_shared:
         with closing(parts.journal_of(loaded.settings, folder)) as journal:
             own = str(journal.shared_id)
     with closing(parts.server_of(loaded.settings, location)) as connection:
@@ -225,7 +224,7 @@ def restore_memory(
     if is_url(location) and (folder / UNFINISHED_FILE).exists():
         identity = places.journal_id(folder)  # the collection has it already
         shutil.rmtree(folder)  # what an interrupted call has made
-    if _is_shared(loaded):
+    if loaded.is_shared:
         return _restore_shared(loaded, files)
     backups.check_empty(folder)
     making = restoring_in(folder)
@@ -322,7 +321,7 @@ def _found(
     loaded = load_settings(config, memory=memory, **settings)
     location, folder = loaded.location, loaded.folder
     places.check_not_served(location)
-    if not _is_shared(loaded) and (not to_adopt or not is_url(location) or restoring_in(folder).exists()):
+    if not loaded.is_shared and (not to_adopt or not is_url(location) or restoring_in(folder).exists()):
         places.check_there(location, folder)
     refuse_links(folder, written=True)
     check_version(folder / JOURNAL_FILE)  # before anything of it is touched
@@ -333,7 +332,7 @@ def _found(
 def _readable(loaded: LoadedSettings) -> Iterator[Journal | Path]:
     """The journal of a memory, opened if nobody has it; else its file, to be copied."""
     settings, location, folder = loaded.settings, loaded.location, loaded.folder
-    if _is_shared(loaded):
+    if loaded.is_shared:
         with closing(parts.journal_of(settings, folder)) as journal:
             yield journal
         return
@@ -357,10 +356,6 @@ def _readable(loaded: LoadedSettings) -> Iterator[Journal | Path]:
             found = parts.journal_of(settings, folder)
             stack.callback(found.close)
         yield found
-
-
-def _is_shared(loaded: LoadedSettings) -> bool:
-    return is_shared(loaded.location, journal=loaded.settings.journal)
 
 
 def _refill(loaded: LoadedSettings, *, adopt: bool) -> Reindexed:

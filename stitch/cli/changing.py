@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from functools import partial
@@ -10,14 +9,12 @@ from typing import Any
 
 import click
 
-from stitch.console.options import Say, answering, json_option, memory_options, opened_memory, together
+from stitch.console.options import Say, age_s, answering, json_option, memory_options, opened_memory, together
 from stitch.console.printing import counted, print_proof, print_told
 from stitch.errors import InputError
 from stitch.server.operations import upkeep
 
 _NONE = "no step is what was named; `stitch show --steps` and `stitch labels` say what there is"
-
-_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 @click.command()
@@ -126,8 +123,12 @@ _selecting = together(
 
 
 def _chosen(given: dict[str, Any], *, action: str) -> dict[str, Any]:
-    age = given["older_than"]
-    return {**given, "action": action, "accepted_before": None if age is None else time.time() - _age_s(age)}
+    before = None
+    if (age := given["older_than"]) is not None:
+        if (seconds := age_s(age)) is None:
+            raise InputError(f"age {age!r} is not understood", hint="write 30m, 12h, 90d or 6w")
+        before = time.time() - seconds
+    return {**given, "action": action, "accepted_before": before}
 
 
 @answering(upkeep.forget, group=forget, fields=partial(_chosen, action="retire"), exclude_unset=True)
@@ -221,9 +222,3 @@ def expire(told: upkeep.Expired, say: Say, dry_run: bool, **_: Any) -> int:
     if not told.rules:
         click.echo("stitch: the settings have no retention rules; see `stitch forget expire --help`", err=True)
     return print_proof(told.proof, say) if told.proof else 0
-
-
-def _age_s(age: str) -> float:
-    if not (found := re.fullmatch(r"(\d+(?:\.\d+)?)([mhdw])", age.strip())):
-        raise InputError(f"age {age!r} is not understood", hint="write 30m, 12h, 90d or 6w")
-    return float(found[1]) * _SECONDS[found[2]]

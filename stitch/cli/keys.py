@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from stitch.console.options import json_option
+from stitch.console.options import age_s, json_option
 from stitch.console.printing import one_line, print_json
 from stitch.errors import InputError
 from stitch.server.keys import ACTIONS, KeyFile, make_key
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from stitch.server.operations.operation import Action
 
     Command = TypeVar("Command", bound=Callable[..., Any])
-
-_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def _file_option(command: Command) -> Command:
@@ -146,8 +143,8 @@ def _written(moment: float) -> str:
 
 def _moment(text: str, *, now: float) -> float:
     """Unix seconds of a time, or of an age from now on; a time without a zone is in UTC."""
-    if found := re.fullmatch(r"(\d+(?:\.\d+)?)([mhdw])", text.strip()):
-        return now + float(found[1]) * _SECONDS[found[2]]
+    if (age := age_s(text)) is not None:
+        return now + age
     try:
         read = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
     except ValueError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial, wraps
@@ -60,6 +61,16 @@ labeling_options = together(
     click.option("--program", "label_program", metavar="FILE", help="Prompts compiled by `stitch optimize`."),
 )  # fmt: skip
 """Those of `model_options`, and how a model labels."""
+
+_AGE = re.compile(r"(\d+(?:\.\d+)?)([mhdw])")
+_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def age_s(text: str) -> float | None:
+    """The seconds of an age such as 90d (or w, h, m); None if it is none."""
+    found = _AGE.fullmatch(text.strip())
+    return None if found is None else float(found[1]) * _SECONDS[found[2]]
+
 
 _JSON: dict[str, Any] = {"is_flag": True, "help": "Print one JSON object."}
 json_option = click.option("--json", "as_json", **_JSON)
