@@ -35,7 +35,7 @@ from stitch.retrieve import DenseRetriever, HybridRetriever, IntentRetriever, Le
 from stitch.retrieve.auto import AutoRetriever
 from stitch.retrieve.themes import ThemesRetriever
 from stitch.server.address import announce, holder, is_answered, remove
-from stitch.server.joining import join_or_open, served_memory
+from stitch.server.joining import RemoteTenants, join_or_open, served_memory
 from stitch.server.owner import Owner
 from stitch.store.owner import Ownership
 from stitch.tenants import Tenants
@@ -165,8 +165,6 @@ def open_tenants(
                 f"process {owner} has the memory {location!r} open, and tells its own observers what happens",
                 hint="open_tenants without observers, and every command, use it through that process; or end it first",
             ) from None
-    from stitch.server.tenants import RemoteTenants  # an eighth of what opening a memory loads, and seldom needed
-
     return RemoteTenants(
         loaded.folder,
         tenant=tenant_name(loaded.settings.tenant),
