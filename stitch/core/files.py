@@ -35,11 +35,6 @@ def private(path: str, flags: int) -> int:
     return os.open(path, flags | _NO_LINKS, PRIVATE_FILE)
 
 
-def not_waiting(path: str, flags: int) -> int:
-    """An `opener` for the built-in `open`: a pipe to which nobody writes is opened, too, and found to be one."""
-    return os.open(path, flags | _NO_WAITING)
-
-
 def read_short(path: Path, *, most_bytes: int) -> str:
     """The text of a short file, as `read_bounded`, which may be reached through no link.
 

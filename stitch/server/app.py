@@ -23,7 +23,7 @@ from stitch.errors import StitchError, StoreUnavailableError
 from stitch.server import calls
 from stitch.server.access import Access
 from stitch.server.app_state import AppState, Limits
-from stitch.server.errors import DOCUMENTED, RefusalError, tell, tell_not_here
+from stitch.server.errors import DOCUMENTED, RefusalError, tell
 from stitch.server.events import EventFeed
 from stitch.server.gate import Gate
 from stitch.server.metrics import CONTENT_TYPE as METRICS_TYPE
@@ -112,9 +112,8 @@ def create_app(
     if tools is not None:
         app.router.routes.append(Route(MCP_PATH, _UntilClosing(tools, served), name="mcp"))
     app.add_middleware(Gate, served=served)
-    for kind in (StitchError, RequestValidationError):
+    for kind in (StitchError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, tell)
-    app.add_exception_handler(HTTPException, tell_not_here)
     return app
 
 

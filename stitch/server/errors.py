@@ -115,12 +115,7 @@ def _told(error: BaseException) -> tuple[int, Failure]:
 
 
 async def tell(request: Request, error: Exception) -> Response:
-    """Handle what is raised in a route."""
-    return refusal(error)
-
-
-async def tell_not_here(request: Request, error: Exception) -> Response:
-    """Handle what the router raises: there is no such path, or no such method."""
+    """Handle what is raised in a route, or by the router: there is no such path, or no such method."""
     if isinstance(error, RefusalError) or not isinstance(error, HTTPException):
         return refusal(error)
     status = HTTPStatus(error.status_code)

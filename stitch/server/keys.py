@@ -9,10 +9,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
-import os
 import re
 import secrets
-import stat
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -23,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stitch.core import tenant_name
-from stitch.core.files import not_waiting, replace_file
+from stitch.core.files import read_bounded, replace_file
 from stitch.errors import InputError, SettingsError, system_reason
 from stitch.server.operations.operation import Action
 from stitch.store.owner import Ownership
@@ -37,6 +35,7 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 _FORM = re.compile(r"stitch_([0-9a-f]{8})_[A-Za-z0-9_-]{43}")
 _YEAR_10000 = 253402300800
 """Its first moment, in Unix seconds: no time from then on can be written down."""
+_MOST_BYTES = 1 << 24
 _log = logging.getLogger(__name__)
 
 
@@ -131,15 +130,11 @@ class KeyFile:
             SettingsError: It cannot be read, is no list of keys, or others than its owner can write it.
         """
         try:
-            with open(self.path, "rb", opener=not_waiting) as file:
-                mode = os.fstat(file.fileno()).st_mode
-                if not stat.S_ISREG(mode):  # a pipe would be waited for, and a device has no end
-                    raise self._unreadable("it is no file")
-                content = file.read()
+            content, mode = read_bounded(self.path, most_bytes=_MOST_BYTES), self.path.stat().st_mode
         except FileNotFoundError:
             return ()
         except OSError as error:
-            raise self._unreadable(str(error.strerror).lower()) from error
+            raise self._unreadable(system_reason(error)) from error
         if sys.platform != "win32" and mode & 0o022:
             raise self._unreadable("others can write it", hint=f"chmod 600 {self.path}")
         try:

@@ -109,21 +109,17 @@ def rename(
     def given(entry: Entry) -> tuple[str, ...]:
         return entry.labels.intent.of(of) if entry.labels and entry.retired_at is None else ()
 
+    def told(values: tuple[str, ...]) -> dict[str, Any]:
+        return {field: values[0] if of is LabelKind.SCOPE else values}
+
     changed = []
     for entry in memory.steps(trajectory, start=first, stop=None if last is None else last + 1):
         had = given(entry)
         has = tuple(dict.fromkeys(to if names.canonical(of, value) == meant else value for value in had))
         if has != had:
-            changed.append((entry.id, had, has))
+            changed.append((entry.id, told(had), told(has)))
     if not dry_run:
-        for step, _, has in changed:
-            labels = {field: has[0] if of is LabelKind.SCOPE else has}
+        for step, _, labels in changed:
             memory.lifecycle.correct(step, trajectory=trajectory, labels=labels, by=by)
-    return Renamed(
-        trajectory=trajectory,
-        steps=tuple(
-            RelabeledStep(step=step, labels={field: had[0] if of is LabelKind.SCOPE else had})
-            for step, had, _ in changed
-        ),
-        dry_run=dry_run,
-    )
+    steps = tuple(RelabeledStep(step=step, labels=had) for step, had, _ in changed)
+    return Renamed(trajectory=trajectory, steps=steps, dry_run=dry_run)
