@@ -58,9 +58,10 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def arguments_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    """The types and defaults of the arguments of a function behind its first one, its options among them."""
+    """The types and defaults of a model's fields, or of a function's arguments behind the first, options among them."""
     hints, found = hints_of(function), dict[str, tuple[Any, Any]]()
-    for name, each in list(signature(function).parameters.items())[1:]:
+    first = 0 if isinstance(function, type) else 1
+    for name, each in list(signature(function).parameters.items())[first:]:
         if each.kind is not each.VAR_KEYWORD:
             found[name] = (hints[name], each.default)
         elif options := get_args(hints[name]):
@@ -113,7 +114,7 @@ class Operation(Procedure):
     """Of a request over HTTP: with GET, the arguments are the query of the URL; with POST, its body."""
     path: str
     takes: Callable[..., Any] | None
-    """A method whose arguments it takes, too, and passes on."""
+    """A method, or a model, whose arguments it takes, too, and passes on."""
     is_search: bool
     """Whether somebody waits for the answer, and a model may be called for it."""
 

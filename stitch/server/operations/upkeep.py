@@ -130,32 +130,25 @@ class Forgotten(Answer):
     """Of what was erased, that it is gone."""
 
 
-@operation("POST", "/v1/forget", "forget")
+@operation("POST", "/v1/forget", "forget", takes=Selector)
 def forget(
     memory: Memory,
     *,
     action: Literal["erase", "retire", "unretire"] = "erase",
-    trajectory: Name | None = None,
-    step: Name | None = None,
-    scope: str | None = None,
-    event_type: str | None = None,
-    accepted_before: float | None = None,
-    everything: bool = False,
     dry_run: bool = False,
     reason: str = "",
     by: Name = PERSON,
     trust_clock: bool = False,
     missing_ok: bool = False,
+    **meant: Any,
 ) -> Forgotten:
     """Erase steps everywhere with proof, or take them out of retrieval, or put retired ones back; or only count them.
 
     Those are meant to which everything applies that is given; see `Selector`. With `missing_ok` a trajectory or step
     that is not there is nothing to forget, and no error.
     """
-    selector = Selector(
-        trajectory=trajectory, step=step, scope=scope, event_type=event_type, accepted_before=accepted_before,
-        everything=everything,
-    )  # fmt: skip
+    selector = Selector(**meant)
+    trajectory, step = selector.trajectory, selector.step
     if not missing_ok:
         known_trajectory(memory, trajectory)
         if trajectory is not None and step is not None and memory.get(trajectory, step) is None:
