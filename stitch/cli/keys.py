@@ -126,14 +126,10 @@ def revoke(*, as_json: bool, key: str, file: str) -> None:
 def _row(key: Key, *, now: float) -> dict[str, Any]:
     """The part of a key that may be shown."""
     return {
-        "id": key.id,
-        "tenant": key.tenant,
-        "actions": list(key.actions),
+        **key.model_dump(mode="json", exclude={"sha256"}),
         "made": _written(key.made),
         "expires": None if key.expires is None else _written(key.expires),
         "expired": key.expired(now),
-        "spend_usd": key.spend_usd,
-        "note": key.note,
     }
 
 

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 @json_option
 def command(
     *, as_json: bool, host: str, port: int, key_file: str | None, memory: str | None, tenant: str | None,
-    config: str | None, retention_every_h: float | None, backup_every_h: float | None, backup_to: str | None,
-    keep: int | None, **settings: Any,
+    config: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Serve a memory over HTTP until Ctrl-C or SIGTERM; what was accepted by then is finished,
     and the exit status is 0.
@@ -55,7 +54,7 @@ def command(
       stitch serve --memory trip.memory --port 8765
       stitch serve --memory trip.memory --host 0.0.0.0 --keys keys.json
     """
-    from stitch.config import load_settings
+    from stitch.config import ServeOptions, load_settings
     from stitch.factory import open_tenants
     from stitch.server.access import Access
     from stitch.server.app import create_app
@@ -65,10 +64,9 @@ def command(
     from stitch.server.running import Server, listen, url_of
     from stitch.server.scheduled_jobs import ScheduledJobs
 
+    own = {name: settings.pop(name) for name in ServeOptions.model_fields}
     refuse_idle_model({"config": config, **settings})
     loaded = load_settings(config, memory=memory, tenant=tenant, **settings).settings
-    own = {"retention_every_h": retention_every_h, "backup_every_h": backup_every_h, "backup_to": backup_to,
-           "keep": keep}  # fmt: skip
     options = loaded.serve.model_copy(update={name: value for name, value in own.items() if value is not None})
     keys = None if key_file is None else Keys(KeyFile(key_file), clock=time.time)
     access = Access(keys, tenant=loaded.tenant, host=host)
