@@ -37,22 +37,30 @@ def test_examples_are_copied_twice_and_never_over_another_file(tmp_path: Path) -
     assert not (tmp_path / "porto.md").exists()
 
 
-def test_the_demo_streams_draws_asks_and_says_what_to_try(tmp_path):
-    done = CliRunner().invoke(command, ["--keep", str(tmp_path / "kept")], catch_exceptions=False)
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What the demo says without a model, and where it has kept what it made."""
+    kept = tmp_path_factory.mktemp("demo") / "kept"
+    done = CliRunner().invoke(command, ["--keep", str(kept)], catch_exceptions=False)
     assert done.exit_code == 0
+    return done.output, kept
+
+
+def test_the_demo_streams_draws_asks_and_says_what_to_try(shown):
+    output, kept = shown
     for said in ("trip: 60 steps", "bugs: 60 steps", "washing machine", "bank import", "━", "ingest FILE"):
-        assert said in done.output
-    told = re.search(r"Right step among the first 10, of 16: stitch (\d+), hybrid (\d+), BM25 (\d+)", done.output)
+        assert said in output
+    told = re.search(r"Right step among the first 10, of 16: stitch (\d+), hybrid (\d+), BM25 (\d+)", output)
     assert told is not None
     assert int(told[1]) > max(int(told[2]), int(told[3]))
     for said in ("porto, 9 nodes", "O Gaveto (1.00)", "edited: a cheaper Sunday", "> Stop 'Crystal Palace Gardens'"):
-        assert said in done.output
-    assert (tmp_path / "kept" / "trip.jsonl").is_file()
+        assert said in output
+    assert (kept / "trip.jsonl").is_file()
 
 
-def test_with_a_model_set_the_demo_shows_its_labels_too_and_the_first_part_asks_none(tmp_path, monkeypatch):
+def test_with_a_model_set_the_demo_shows_its_labels_too_and_the_first_part_asks_none(shown, monkeypatch):
+    alone, _ = shown
     with provider_by_rules() as url:
-        alone = CliRunner().invoke(command, [], catch_exceptions=False).output
         monkeypatch.setenv("STITCH_MODEL", "rules")
         monkeypatch.setenv("STITCH_BASE_URL", url)
         both = CliRunner().invoke(command, [], catch_exceptions=False).output

@@ -7,6 +7,7 @@ away.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import threading
@@ -46,8 +47,9 @@ class Collection:
         self.made = made
         self.metadata: dict[str, Any] = dict(like.metadata if like else made.get("metadata") or {})
         self.indexes: dict[str, Any] = dict(like.indexes) if like else {}
-        in_memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
-        self._folder = Path(tempfile.mkdtemp(prefix="stitch-qdrant-", dir=in_memory))
+        # In main memory where tests write there, for it has room.
+        where = os.environ.get("PYTEST_DEBUG_TEMPROOT")
+        self._folder = Path(tempfile.mkdtemp(prefix="stitch-qdrant-", dir=where))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self.count = made.get("shard_number") or shards
         self.by_key: dict[Any, list[Any]] = {}

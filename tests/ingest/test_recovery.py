@@ -1,10 +1,9 @@
 """A run that is interrupted anywhere and taken up again ends as one that was not."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -76,10 +75,8 @@ class Run:
 
 
 @pytest.fixture
-def run(world_type: Any, steps: Make) -> Iterator[Run]:
-    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # these runs sync a lot, and no power will be lost
-    with TemporaryDirectory(dir=memory) as folder:
-        yield Run(world_type, steps, Path(folder))
+def run(world_type: Any, steps: Make, tmp_path: Path) -> Run:
+    return Run(world_type, steps, tmp_path)
 
 
 def outcome(run: Run, world: Any, path: Path) -> Any:

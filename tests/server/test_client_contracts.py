@@ -64,6 +64,7 @@ def url(access: AccessOfTheTest, tmp_path_factory: pytest.TempPathFactory) -> It
         yield f"stitch+{client.url}"
 
 
+@pytest.mark.slow  # by the same way as with another owner, but for the socket and for who asks
 class TestServedMemory(MemoryContract, TreesContract):
     @pytest.fixture
     def memory(

@@ -227,6 +227,7 @@ def cluster() -> Iterator[LoopbackQdrant]:
         yield serving
 
 
+@pytest.mark.slow  # but for the shards that are asked, by the same way as without
 class TestStoreWithLargeTenants(SnippetStoreContract):
     """The tenant `t` of the contract's worlds has shards of its own, and `u` has none."""
 
