@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Annotated, NamedTuple
 
@@ -56,9 +56,6 @@ class LabelKind(str, Enum):
     __hash__ = str.__hash__  # that of an enumeration is Python code, and every look-up of a label calls it
 
 
-_KINDS = tuple(LabelKind)
-
-
 class Label(NamedTuple):
     """A label value with its kind."""
 
@@ -108,6 +105,14 @@ def _bounded(values: Iterable[str]) -> tuple[str, ...]:
 def _clean_scope(value: str | None) -> str | None:
     return clean_label(value) or None if value else None
 
+
+LABEL_FIELDS: Mapping[LabelKind, str] = {
+    LabelKind.SCOPE: "scope",
+    LabelKind.EVENT_TYPE: "event_types",
+    LabelKind.ENTITY_TYPE: "entity_types",
+    LabelKind.TARGET: "targets",
+}
+"""The field of an intent, and of a stored payload, that has the labels of each kind."""
 
 StepLabelValues = Annotated[tuple[str, ...], AfterValidator(_bounded)]
 FilterLabelValues = Annotated[tuple[str, ...], AfterValidator(_distinct)]
@@ -235,16 +240,13 @@ class LabelVocabulary:
 
     def canonical_intent(self, intent: ContextualIntent) -> ContextualIntent:
         """As `canonical`, for the labels of a step; what reads alike stands once."""
-        if not any((kind, value) in self._into for kind in _KINDS for value in intent.of(kind)):
-            return intent
-        read = {kind: tuple(self.canonical(kind, value) for value in intent.of(kind)) for kind in _KINDS}
-        scope = next(iter(read[LabelKind.SCOPE]), None)
-        return ContextualIntent(
-            scope=scope,
-            event_types=read[LabelKind.EVENT_TYPE],
-            entity_types=read[LabelKind.ENTITY_TYPE],
-            targets=read[LabelKind.TARGET],
-        )
+        read: dict[str, str | tuple[str, ...] | None] = {}
+        for kind, field in LABEL_FIELDS.items():
+            values = intent.of(kind)
+            if any((kind, value) in self._into for value in values):
+                canonical = _bounded(self.canonical(kind, value) for value in values)
+                read[field] = canonical if kind is not LabelKind.SCOPE else next(iter(canonical), None)
+        return intent.model_copy(update=read) if read else intent  # what was not merged has been looked at
 
     def aliases(self, label: Label) -> frozenset[str]:
         """All stored values that read as `label`, itself included; those of a goal's phases read as the goal, too."""

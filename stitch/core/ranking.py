@@ -81,6 +81,13 @@ class ScoredSnippet(NamedTuple):
             self.embedded,
         )  # fmt: skip
 
+    def with_parts(self, parts: Mapping[str, float]) -> ScoredSnippet:
+        """The same with other parts of its score."""
+        return ScoredSnippet(
+            self.snippet, self.matched, parts, self.score, self.relevance, self.superseded, self.because_of,
+            self.embedded,
+        )  # fmt: skip
+
     @property
     def text(self) -> str:
         """The words of the step."""

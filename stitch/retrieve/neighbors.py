@@ -104,7 +104,7 @@ def _merged(
     rest.sort(key=lambda each: (-each[0], rule.key(each[1])))
     most = rest[0][0] if rest else 0.0
     every = (*((1.0, hit) for hit in first), *beside, *((own - most, hit) for own, hit in rest))
-    return [hit._replace(parts={BESIDE: own, **hit.parts}) for own, hit in islice(every, k)]
+    return [hit.with_parts({BESIDE: own, **hit.parts}) for own, hit in islice(every, k)]
 
 
 def _odds(hit: ScoredSnippet) -> float:

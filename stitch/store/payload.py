@@ -15,7 +15,7 @@ from zlib import crc32
 import orjson
 from pydantic import ValidationError
 
-from stitch.core.intent import ContextualIntent, LabelKind, is_setup
+from stitch.core.intent import LABEL_FIELDS, ContextualIntent, LabelKind, is_setup
 from stitch.core.json_text import read_json
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet, ReferenceRewrite
 from stitch.core.text_cache import text_cache
@@ -24,14 +24,6 @@ from stitch.errors import StoreError
 from stitch.text.dates import read_timestamp
 
 Payload = dict[str, Any]
-
-LABEL_FIELDS: Mapping[LabelKind, str] = {
-    LabelKind.SCOPE: "scope",
-    LabelKind.EVENT_TYPE: "event_types",
-    LabelKind.ENTITY_TYPE: "entity_types",
-    LabelKind.TARGET: "targets",
-}
-"""Under which key the labels of each kind stand."""
 
 INDEXES: Mapping[str, str] = {
     "tenant": "tenant", "trajectory": "keyword", "scope": "keyword", "event_types": "keyword",
@@ -179,8 +171,12 @@ def from_payload(payload: Mapping[str, Any], *, validate: bool = False) -> Memor
         raise StoreError(f"a stored snippet cannot be read: {type(error).__name__.lower()}: {error}") from error
 
 
-_FIELDS = set(MemorySnippet.model_fields)
-"""One set for all: each of its own takes two kilobytes."""
+_SHARED = {
+    "__pydantic_fields_set__": set(MemorySnippet.model_fields),
+    "__pydantic_extra__": None,
+    "__pydantic_private__": None,
+}
+"""What pydantic keeps beside fields, one for all: a set of each takes two kilobytes."""
 
 
 def _made(fields: dict[str, Any]) -> MemorySnippet:
@@ -189,8 +185,7 @@ def _made(fields: dict[str, Any]) -> MemorySnippet:
     Fields are set one by one: then all snippets share a table of their names, which is most of what each would take.
     """
     snippet = MemorySnippet.__new__(MemorySnippet)
-    own = {"__pydantic_fields_set__": _FIELDS, "__pydantic_extra__": None, "__pydantic_private__": None}
-    for name, value in chain(fields.items(), own.items()):
+    for name, value in chain(fields.items(), _SHARED.items()):
         object.__setattr__(snippet, name, value)
     return snippet
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stitch.core.files import make_private_folder
+from stitch.core.intent import LABEL_FIELDS
 from stitch.core.process import ProcessLock, in_each_fork
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit, WordCounts
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
@@ -21,7 +22,7 @@ from stitch.errors import StoreError
 from stitch.store.counts import WordCounter, counted
 from stitch.store.folder import StoreFolder
 from stitch.store.owner import Ownership
-from stitch.store.payload import LABEL_FIELDS, from_payload, label_index, to_payload
+from stitch.store.payload import from_payload, label_index, to_payload
 from stitch.store.points import WORDS, Damage, Id, Point, Points, Search, StoredPoint, Where, id_of, ids_of, name_of
 from stitch.store.ranking import Ranking
 from stitch.store.similarity import Similarity

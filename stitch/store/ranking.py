@@ -16,10 +16,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from stitch.core.intent import LABEL_FIELDS
 from stitch.core.protocols import DensityQuery, SparseVector, StoreHit
 from stitch.core.ranking import DensityCount
 from stitch.core.snippets import MemorySnippet
-from stitch.store.payload import LABEL_FIELDS, label_index
+from stitch.store.payload import label_index
 from stitch.store.points import DENSE, LABELS, WORDS, Id, Points, Search, Where
 from stitch.store.similarity import Similarity, halved
 
