@@ -3,8 +3,9 @@
 First a logistic model of turning, from cues and vectors; for the examples of each set it is fitted on the others, so
 that it is trusted no more than on what it has not seen. Then a conditional logit: of the candidates of a step, those of
 the right scope are to win; first with gold history, then, so that it learns to live with its own mistakes, with the
-history its own choices make. What tells of rooms with more than two speakers is fitted to them alone, last. Beside the
-sets, sessions of talk are woven, for few sets return to what was left.
+history its own choices make. No tool tells a scope meanwhile, so that weights learn from every step. What tells of
+rooms with more than two speakers is fitted to them alone, last. Beside the sets, sessions of talk are woven, for few
+sets return to what was left.
 """
 
 from __future__ import annotations
@@ -167,9 +168,9 @@ def read_sets(data: Path) -> Sets:
 class Walk:
     """One trajectory given to a tracker step by step, with gold history or with its own choices."""
 
-    def __init__(self, talk: Labeled, weights: ScopeWeights, *, gold: bool) -> None:
+    def __init__(self, talk: Labeled, weights: ScopeWeights, *, gold: bool, by_tools: bool = False) -> None:
         self._talk, self._gold = talk, gold
-        self.tracker = ScopeTracker(weights)
+        self.tracker = ScopeTracker(weights, by_tools=by_tools)
         self.own: list[str] = []
         """The scope of each step."""
         self.examples: list[Example] = []
@@ -205,6 +206,11 @@ class Walk:
         if gold is not None:
             self._numbers.setdefault(gold, scope.number)
             self._holds[scope.number][gold] += 1
+
+    def read_as(self, number: int) -> str:
+        """The scope as which a scope of a step reads in the end."""
+        scope = self.tracker.scope(number)
+        return str((self.tracker.waits_in(scope) or scope).number)
 
     def _exemplify(self, candidates: Sequence[Candidate], gold: str) -> None:
         """Keep the candidates of a step as an example, if one of them is right."""
@@ -310,8 +316,8 @@ def measured(talks: Sequence[Labeled], weights: ScopeWeights) -> dict[str, Any]:
     """Agreement of the tracker's own choices with gold."""
     pairs = []
     for talk in talks:
-        walk = Walk(talk, weights, gold=False)
-        own = [each if each == SETUP_SCOPE else str(walk.tracker.scope(int(each)).number) for each in walk.own]
+        walk = Walk(talk, weights, gold=False, by_tools=True)
+        own = [each if each == SETUP_SCOPE else walk.read_as(int(each)) for each in walk.own]
         told = [(mine, gold) for mine, gold in zip(own, talk.gold, strict=True) if gold is not None]
         if told:
             pairs.append(([mine for mine, _ in told], [gold for _, gold in told]))

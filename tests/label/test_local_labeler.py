@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from contracts.labeler import LabelerContract
-from stitch.core import Step, StepLabels, ToolCall
+from stitch.core import LabelKind, Step, StepLabels, ToolCall
 from stitch.core.intent import SETUP_SCOPE
 from stitch.label.local import LocalLabeler
 
@@ -41,6 +41,50 @@ def test_a_result_goes_with_its_call_and_a_step_with_its_parent() -> None:
     scopes = scopes_of(label(*steps))
     assert scopes[5] == scopes[1] != scopes[3] == scopes[4]
     assert scopes[6] == scopes[4]
+
+
+def asked(words: str, tool: str, **arguments: str) -> list[Step]:
+    """What a user asks for, the call that is made of it, and the result."""
+    call = said("assistant", "", tool_calls=(ToolCall(name=tool, arguments=arguments),))
+    return [said("user", words), call, said("tool", '{"done": "yes"}', tool_name=tool), said("assistant", "Done.")]
+
+
+def read_scopes(steps: Sequence[Step]) -> list[str]:
+    """The scopes of steps, as they read when all are labeled."""
+    session = LocalLabeler().begin("t")
+    labels, names = session.label(steps), session.inventory().vocabulary()
+    return [names.canonical(LabelKind.SCOPE, each) for each in scopes_of(labels)]
+
+
+TABLE = asked("I need a table for four at the Blue Heron on Friday.", "reserve_table", name="Blue Heron")
+SKY = asked("Lovely. Will I need an umbrella that evening?", "weather", city="Porto")
+FIVE = asked("Make it five people, my sister comes as well.", "reserve_table", name="Blue Heron")
+PRICE = asked("And what would it cost me then?", "get_price", persons="4")
+
+
+def test_words_go_to_the_scope_of_the_call_that_they_ask_for() -> None:
+    hello, thanks = said("assistant", "Hello, how can I help?"), said("user", "Thanks, that is all.")
+    scopes = read_scopes([hello, *TABLE, *SKY, *FIVE, thanks, said("assistant", "Goodbye!")])
+    table, sky = scopes[1], scopes[5]
+    assert scopes[1:] == [*[table] * 4, *[sky] * 4, *[table] * 6]
+    assert table != sky
+
+
+def test_words_that_wait_for_a_call_read_as_what_they_follow() -> None:
+    assert len(set(read_scopes([*TABLE, SKY[0]]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "scopes"),
+    [
+        (TABLE, 2),
+        ([TABLE[0], *asked("Find it.", "find_table", city="Porto")[1:3], *TABLE[1:]], 1),
+        (asked(TABLE[0].content, "reserve_table", query="Blue Heron, 4"), 1),
+    ],
+    ids=["one in each turn", "two in one turn", "given a query"],
+)
+def test_another_tool_tells_another_scope_unless_tools_serve_the_same_matter(first: list[Step], scopes: int) -> None:
+    assert len(set(read_scopes([*first, *PRICE]))) == scopes
 
 
 def test_who_is_called_system_and_talks_is_no_prompt() -> None:

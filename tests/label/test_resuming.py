@@ -34,8 +34,9 @@ def sentences() -> st.SearchStrategy[str]:
 
 
 def told(number: int, role: str, content: str, *, call: bool) -> Step:
-    """A step; now and then one that calls a tool, or answers a call."""
-    calls = (ToolCall(name="find_bus", arguments={"to": content[:20], "seats": number}),) if call else ()
+    """A step; now and then one that calls a tool."""
+    name = "find_bus" if number % 2 else "book_table"
+    calls = (ToolCall(name=name, arguments={"to": content[:20], "seats": number}),) if call else ()
     return Step(id=str(number), role=role, content=content, tool_calls=calls, timestamp=60.0 * number)
 
 

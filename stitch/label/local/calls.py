@@ -164,6 +164,11 @@ def _deeds(call: MadeCall) -> list[str]:
     return [by_name] if by_name else []
 
 
+def takes_script(call: MadeCall) -> bool:
+    """Whether a call is given a command, code or a query: such a tool may be for anything."""
+    return any(_texts(call.arguments, _SCRIPTS))
+
+
 def _texts(arguments: Mapping[str, Any], keys: Iterable[str]) -> Iterator[str]:
     return (value for key in keys if isinstance(value := arguments.get(key), str) and value.strip())
 

@@ -19,11 +19,12 @@ from stitch.core.intent import (
 )
 from stitch.core.snippets import LabelInventory, ScopeSummary, StepLabels
 from stitch.core.steps import Step
+from stitch.label.curation import read_through
 from stitch.label.local.acts import acts_by_structure, acts_in_words, cues_of
 from stitch.label.local.calls import deeds_of
 from stitch.label.local.context import StepBefore
 from stitch.label.local.entities import EntityValues, kinds_of
-from stitch.label.local.names import ScopeNames
+from stitch.label.local.names import NO_NAME, ScopeNames
 from stitch.label.local.reading import CALL, INSTRUCTIONS, RESULT, WORDS, Before, StepFeatures, read_step
 from stitch.label.local.scopes import Scope, ScopeTracker
 from stitch.label.local.weights import vectors_of
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NAME = "local-30"
+NAME = "local-31"
 """Changes whenever the same steps would get other labels."""
 
 _AT_ONCE = 256
@@ -140,16 +141,19 @@ class LocalLabelSession:
         chosen = self._scope_called(given, by_others=by_others) if given else self._scopes.choose(reading, vector)
         scope = self._scopes.assign(reading, vector, chosen)
         scope.given = scope.given or by_others
+        home = self._scopes.waits_in(scope)
         if chosen is None:
-            self._names.open(reading, scope.gist, called=given, given=by_others)
+            otherwise = NO_NAME if home is None else self._names.of(home.number)
+            self._names.open(reading, scope.gist, called=given, given=by_others, otherwise=otherwise)
         else:
             self._names.extend(reading, scope.number, steps=scope.steps)
             if by_others:
                 self._names.give(scope.number)
         name = given or self._names.of(scope.number)
-        self._rename(scope)
+        if home is None:
+            self._rename(scope)
         self._rejoin()
-        return name, chosen is None
+        return name, chosen is None and home is None
 
     def _scope_called(self, name: str, *, by_others: bool) -> Scope | None:
         """The scope that has or had a name; one that has been renamed takes the name back that somebody else uses."""
@@ -165,9 +169,12 @@ class LocalLabelSession:
     def _rejoin(self) -> None:
         """Join a young scope to an earlier one that it turns out to continue; recorded as a merge."""
         if (joined := self._scopes.rejoin()) is not None:
-            alias, into = (self._names.of(scope.number) for scope in joined)
-            self._merges.append(LabelMerge(kind=LabelKind.SCOPE, alias=alias, into=into, position=self._steps))
+            self._merges.append(self._merge(*joined))
             self._names.join(*(scope.number for scope in joined))
+
+    def _merge(self, young: Scope, home: Scope) -> LabelMerge:
+        alias, into = (self._names.of(scope.number) for scope in (young, home))
+        return LabelMerge(kind=LabelKind.SCOPE, alias=alias, into=into, position=self._steps)
 
     def _rename(self, scope: Scope) -> None:
         """Call a scope that has grown by a better name from now on; recorded as a merge."""
@@ -196,6 +203,7 @@ class LocalLabelSession:
             self._move(position, was, step, old=old, new=new)
         if has.made_by != NAME and (number := self._names.scope_called(new)) is not None:
             self._names.give(number)
+            self._scopes.scope(number).given = True
         self._count(had.intent.event_types, by=-1)
         self._count(has.intent.event_types, by=1)
         self._entities.correct(had, has)
@@ -224,20 +232,23 @@ class LocalLabelSession:
 
     def inventory(self) -> LabelInventory:
         """The label space so far, merges applied."""
-        names = LabelVocabulary(self._merges)
+        waiting = [(scope, home) for scope in self._scopes.scopes if (home := self._scopes.waits_in(scope)) is not None]
+        merges = [*self._merges, *(self._merge(*each) for each in waiting)]
+        names = LabelVocabulary(merges)
         summaries = [self._summary(scope, names) for scope in self._scopes.scopes if scope.into is None]
         if (setup := self._scopes.setup).steps:
             spans = tuple((first, last) for first, last in setup.spans)
             summaries.append(
                 ScopeSummary(name=SETUP_SCOPE, trajectory=self._trajectory, spans=spans, steps=setup.steps)
             )
-        return LabelInventory(
+        inventory = LabelInventory(
             scopes=tuple(summaries),
             event_types=dict(sorted(self._events.items(), key=lambda item: (-item[1], item[0]))),
             entity_types=self._entities.summaries(),
-            merges=tuple(self._merges),
+            merges=tuple(merges),
             steps=self._steps,
         )
+        return read_through(inventory, names.canonical) if waiting else inventory
 
     def _summary(self, scope: Scope, names: LabelVocabulary) -> ScopeSummary:
         name = names.canonical(LabelKind.SCOPE, self._names.of(scope.number))

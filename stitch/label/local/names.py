@@ -113,16 +113,24 @@ class ScopeNames:
         """Whether somebody else gave the name."""
         return self._scopes[number].given
 
-    def open(self, reading: StepFeatures, gist: NDArray[Any] | None, *, called: str = "", given: bool = False) -> None:
+    def open(
+        self,
+        reading: StepFeatures,
+        gist: NDArray[Any] | None,
+        *,
+        called: str = "",
+        given: bool = False,
+        otherwise: str = NO_NAME,
+    ) -> None:
         """Take in that a step opens the next scope, which is named by the step unless it is `called` something.
 
-        A name that is `given` by somebody else stays.
+        A name that is `given` by somebody else stays. `otherwise` names a scope of whose step nothing can be a name.
         """
         number = len(self._scopes)
         self._scopes.append(scope := _Named(called, given))
         self.extend(reading, number, times=_OPENING_COUNTS)
         if not called:
-            scope.name = self._best(scope, gist, number=number)[0] or self._distinct(_any_words(reading) or NO_NAME)
+            scope.name = self._best(scope, gist, number=number)[0] or self._distinct(_any_words(reading) or otherwise)
         if given:
             self._taken[scope.name.lower()] = number
         self._taken.setdefault(scope.name.lower(), number)

@@ -4,6 +4,9 @@ Seventeen features speak for each candidate, and a conditional logit weighs them
 turns to something else, which a logistic model reads from the step, the one before, and who speaks. Both are fitted by
 `python -m stitch.bench.fit scopes`. More than 400 lines because choosing, assigning and joining share one memory of the
 trajectory. A result stays with its call, and a step with the one it names as its parent.
+
+Where services are asked, each for something else (a weather report, a booking), the call tells what the words before it
+were for: what is said after a result waits, as part of the current scope, until a call takes it into its own.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass, field
 from math import log, log1p
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from stitch.label.local.calls import takes_script
 from stitch.label.local.reading import CALL, NOTICE, RESULT, WORDS, StepFeatures
 from stitch.label.local.weights import ScopeWeights, shipped_scope_weights
 
@@ -111,6 +115,12 @@ class _Past:
     switches: int = 0
     time_s: float | None = None
     session: str | None = None
+    tools: dict[str, int] | None = field(default_factory=dict)
+    """The scope that called each tool last; None once tools turned out to serve the same matter."""
+    tool: str = ""
+    """The tool that was called since somebody last went on after an answer."""
+    waits: list[int] = field(default_factory=list)
+    """The scope whose words wait for a call, and the one as part of which they read until then; or nothing."""
     vector: NDArray[np.int32] | None = None
     """Of the last step."""
     role: str = ""
@@ -128,12 +138,13 @@ class Candidate(NamedTuple):
 class ScopeTracker:
     """Assigns each step of one trajectory to a scope, knowing only what came before. Deterministic."""
 
-    def __init__(self, weights: ScopeWeights | None = None) -> None:
+    def __init__(self, weights: ScopeWeights | None = None, *, by_tools: bool = True) -> None:
+        """Start without a step; without `by_tools` no tool tells what a step is for, and the weights alone decide."""
         self._weights = weights or shipped_scope_weights()
         self.scopes: list[Scope] = []
         self.setup = Scope(-1)
         """Instructions given beforehand."""
-        self._past = _Past()
+        self._past = _Past(tools={} if by_tools else None)
 
     @property
     def current(self) -> Scope | None:
@@ -152,6 +163,10 @@ class ScopeTracker:
             return None
         if (bound := self._bound(reading)) is not None:
             return self.scope(bound)
+        if past.tools and reading.kind == CALL and not self._mixes(reading) and not self._pauses(reading):
+            return self._scope_of_tool(past.tools, reading.calls[0].name)
+        if self._asks_anew(reading):
+            return None
         return max(self.candidates(reading, vector), key=self._score).scope
 
     def _score(self, candidate: Candidate) -> float:
@@ -170,6 +185,34 @@ class ScopeTracker:
         parent = reading.step.parent
         # Many sources chain each step to the one before, which says nothing of what it is for.
         return parents.get(parent) if parent is not None and parent != next(reversed(parents), None) else None
+
+    def _mixes(self, reading: StepFeatures) -> bool:
+        """Whether a call shows that tools serve the same matter: two in one turn, or one that may be for anything."""
+        names = {self._past.tool or call.name for call in reading.calls} | {call.name for call in reading.calls}
+        return len(names) > 1 or any(map(takes_script, reading.calls))
+
+    def _scope_of_tool(self, tools: Mapping[str, int], tool: str) -> Scope | None:
+        """The scope that called a tool; the current one if it is new and nothing else was called there, else none."""
+        if tool in tools:
+            return self.scope(tools[tool])
+        return None if self._past.current in [self.scope(each).number for each in tools.values()] else self.current
+
+    def _asks_anew(self, reading: StepFeatures) -> bool:
+        """Whether somebody goes on when another has told what came of a call that serves a matter of its own."""
+        past = self._past
+        answers = reading.kind == past.kind == WORDS and reading.role != past.role
+        return answers and bool(past.tools) and past.tool != "" and not self._pauses(reading)
+
+    def _pauses(self, reading: StepFeatures) -> bool:
+        """Whether a step comes long after the one before, or in another session."""
+        return self._pause(reading) > log1p(1.0)
+
+    def waits_in(self, scope: Scope) -> Scope | None:
+        """The scope as part of which words read that wait for a call; None of a scope that has none such."""
+        if self._past.waits[:1] != [scope.number] or scope.given or scope.into is not None:
+            return None
+        home = self.scope(self._past.waits[1])
+        return None if home is scope else home
 
     def candidates(self, reading: StepFeatures, vector: NDArray[np.float32]) -> list[Candidate]:
         """Candidate scopes of the step: the current one first, earlier ones by place, a new one last."""
@@ -266,6 +309,7 @@ class ScopeTracker:
         self.setup.steps += 1
         self.setup.spans = _with_place(self.setup.spans, past.position)
         past.instructed, past.session = True, reading.step.session
+        past.tools, past.tool = None if past.tools is None else {}, ""
         past.position += 1
 
     def assign(self, reading: StepFeatures, vector: NDArray[np.float32], scope: Scope | None) -> Scope:
@@ -274,7 +318,9 @@ class ScopeTracker:
         if scope is None:
             scope = self.begin()
             scope.begun = self._begins(reading) or reading.step.session != past.session
-            if reading.opening and reading.kind == WORDS:
+            if past.current is not None and self._asks_anew(reading):
+                past.waits = [scope.number, past.current]
+            elif reading.opening and reading.kind == WORDS:
                 past.openings = [*past.openings, reading.opening][-64:]
         self._extend(scope, reading, position=past.position)
         numbers = (vector * 127).round().astype("int32")
@@ -305,6 +351,7 @@ class ScopeTracker:
                 past.recent.remove(scope.number)
             past.recent.append(scope.number)
         past.instructed = False
+        self._note_tools(reading, scope)
         if reading.kind == WORDS and reading.role not in past.voices:
             past.voices.append(reading.role)
         scope.addressed = list(reading.addressed)
@@ -313,12 +360,27 @@ class ScopeTracker:
         elif reading.kind == RESULT:
             _answer(scope, reading)
 
+    def _note_tools(self, reading: StepFeatures, scope: Scope) -> None:
+        """Take in which tools a scope called, as long as each serves a matter of its own."""
+        past = self._past
+        if past.tools is None or self._mixes(reading):
+            past.tools = None
+            return
+        if self._pauses(reading):
+            past.tools, past.tool = {}, ""
+        if self._asks_anew(reading):
+            past.tool = ""
+        for call in reading.calls:
+            past.tools[call.name], past.tool = scope.number, call.name
+
     def rejoin(self) -> tuple[Scope, Scope] | None:
         """A young scope and the earlier one that it turns out to continue, joined; None if there is none.
 
-        Looked at when it has three steps, and when it is left.
+        Looked at when it has three steps, and when it is left; one that waits for a call, when that comes.
         """
         past = self._past
+        if past.waits and (home := self.waits_in(self.scopes[past.waits[0]])) is not None:
+            return self._settle(self.scopes[past.waits[0]], home)
         young = self.current if past.left is None else self.scope(past.left)
         if young is None or young.given or young.begun or young.steps > _YOUNG_STEPS:
             return None
@@ -330,6 +392,19 @@ class ScopeTracker:
             return None
         likeness, home = max(zip(self._likenesses(young, others), others, strict=True), key=lambda pair: pair[0])
         if likeness < _JOINS_FROM:
+            return None
+        self._join(young, home)
+        return young, home
+
+    def _settle(self, young: Scope, home: Scope) -> tuple[Scope, Scope] | None:
+        """Join words that waited to the scope of the call, or to where they read if they are left without one."""
+        current, called = self.current, self._past.kind == CALL
+        if current is young and not called:
+            return None
+        self._past.waits = []
+        if called and current is not None:
+            home = current
+        if home is young:
             return None
         self._join(young, home)
         return young, home
@@ -360,7 +435,7 @@ class ScopeTracker:
                 dict.fromkeys(home.number if n == young.number else n for n in past.holders.get(key, ()))
             )
         past.recent = [number for number in past.recent if number not in (young.number, home.number)]
-        past.recent.insert(len(past.recent) - (past.left is not None), home.number)
+        past.recent.insert(len(past.recent) - (past.current not in (young.number, home.number)), home.number)
         young.into, young.terms, young.keys, young.gist, young.waiting = home.number, {}, {}, None, []
         if past.current == young.number:
             past.current = home.number
