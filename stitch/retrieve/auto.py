@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from stitch.core import Decision, RetrievalResult, Retriever, SearchRequest, SnippetStore
 from stitch.retrieve.context.deep import search_deep
-from stitch.retrieve.kinds import tells_of_runs
+from stitch.retrieve.kinds import running
 from stitch.retrieve.question import form_of, read_request
 from stitch.retrieve.run_question import read_run_question
 
@@ -68,7 +68,7 @@ class AutoRetriever:
         """The reason intent answers alone; empty if it does not."""
         if any(hit.density for hit in found.hits):
             return "labels decide"
-        if tells_of_runs(found.hits):
+        if running(found.hits):
             asked = read_run_question(request.query)
             if asked.requests:
                 return "whole goals are asked for"

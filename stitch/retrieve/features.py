@@ -18,7 +18,7 @@ from stitch.core.ranking import GOAL
 from stitch.retrieve.candidates import Pool
 from stitch.retrieve.goals import goal, kind, late, only_asks
 from stitch.retrieve.nearness import near
-from stitch.retrieve.speakers import REPLIES, USERS, asks_of_own_matters, called_roles, named_speakers
+from stitch.retrieve.speakers import USERS, asks_of_own_matters, called_roles, named_speakers
 from stitch.text.dates import day_of
 
 if TYPE_CHECKING:
@@ -89,37 +89,17 @@ def _own_matters(snippets: Sequence[MemorySnippet]) -> Column | None:
     return 2.0 * max(0.0, 1.0 - _SHORT_CHARS / max(float(np.median(lengths)), 1.0)) * by_user
 
 
-_THAT_DAY = re.compile(
-    r"\b(?:today|tonight|this (?:morning|afternoon|evening)|just (?:got|came|returned|finished|had|bought|received"
-    r"|started|attended|planted|made|took|went)|heute|hoy|aujourd['’]hui|hoje|oggi|vandaag|dzisiaj|bugün)\b|今日|今天",
-    re.IGNORECASE,
-)
-"""Ways to tell what happened on the very day."""
-
-
 def time(pool: Pool) -> Column | None:
-    """Whether it happened when the question says; more if it tells what happened on that very day."""
+    """Whether it happened when the question says."""
     spans = pool.question.spans
     if not spans:
         return None
-
-    def of(one: MemorySnippet) -> float:
-        day = day_of(one.happened)
-        share = 0.0 if day is None else max(span.share(day) for span in spans)
-        told = share > 0 and one.role.casefold() not in REPLIES and _THAT_DAY.search(one.text) is not None
-        return (2 * share + told) / 3
-
-    return np.array([of(one.snippet) for one in pool.candidates])
-
-
-_OF_ASKING = frozenset(("ask", "asks", "asked", "asking", "question", "questions"))
+    days = [day_of(one.happened) for one in pool.snippets]
+    return np.array([0.0 if day is None else max(span.share(day) for span in spans) for day in days])
 
 
 def asking(pool: Pool) -> Column | None:
     """A loss of what is short and does nothing but ask, in talks: the answer stands in another step."""
-    if not _OF_ASKING.isdisjoint(pool.question.folded.split()):
-        return None
-
     if pool.running.all():
         return None
     return np.array([-float(only_asks(one)) for one in pool.snippets]) * ~pool.in_runs
@@ -157,14 +137,14 @@ def standing(pool: Pool) -> Column | None:
     """Whether somebody said in it how things shall be done, or what they like, where help or advice is asked for."""
     if not _ASKS_FOR_HELP.search(_plain(pool.request.query)):
         return None
-    return np.array([_standing(one.snippet) for one in pool.candidates])
+    return np.array([float(_stands(one)) for one in pool.snippets])
 
 
-def _standing(one: MemorySnippet) -> float:
+def _stands(one: MemorySnippet) -> bool:
     if one.origin in (Origin.TOOL, Origin.DOCUMENT) or _ASSISTANTS.intersection(one.role.casefold().split()):
-        return 0.0
+        return False
     said = _plain(one.text)
-    return 1.0 if _INSTRUCTS.search(said) else 0.4 if _PREFERS.search(said) else 0.0
+    return _INSTRUCTS.search(said) is not None or _PREFERS.search(said) is not None
 
 
 def _plain(text: str) -> str:

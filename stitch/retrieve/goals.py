@@ -14,7 +14,6 @@ import numpy as np
 from stitch.core import FilterMaker, LabelKind, MemorySnippet
 from stitch.retrieve.candidates import Pool
 from stitch.retrieve.kinds import GOAL_OPENED, Kind, changes, failed, is_local
-from stitch.retrieve.speakers import USERS
 
 if TYPE_CHECKING:
     from stitch.retrieve.candidates import Column
@@ -25,8 +24,6 @@ _LEADING = 0.3
 """What the scope counts in which most of the first hits stand, if a model named it, beside one that is named."""
 _BEST_STEPS = 3
 """The steps of a goal that are most alike and say how alike it is."""
-_NEARLY, _NEWEST = 0.9, 0.2
-"""Statements with this share of the best similarity are about as near; the newest of them counts so much."""
 _LONG_GOAL = 8
 """Steps between the first and the last of a goal whose end tells more than its beginning."""
 _RARE = 2.0
@@ -150,10 +147,8 @@ def _openings(pool: Pool) -> frozenset[int]:
 
 
 def _worth_of_step(pool: Pool, place: int, *, opened: frozenset[int]) -> float:
-    """Bonus of a step that explains, failed or changed something, where that is asked for."""
+    """Bonus of a step that failed or changed something, where that is asked for."""
     one, read, told = pool.snippets[place], pool.of_runs, 0.0
-    if read.cause and (pool.kinds[place] is Kind.USER or "explain" in one.intent.event_types):
-        told += 0.4
     if read.error and pool.kinds[place] is not Kind.SETUP and place not in opened and failed(one):
         told += 0.7
     if read.calls and (call := _call_of(pool, place)) is not None and changes(pool.snippets[call]):
@@ -169,18 +164,11 @@ def _call_of(pool: Pool, place: int) -> int | None:
 
 
 def late(pool: Pool) -> Column | None:
-    """Recency of a step in its scope, where the last or first is asked for; in long runs the end tells more.
-
-    Of a question of how things stand ("Where do I work?"), how late a user said it among what is about as near.
-    """
-    order, stands = pool.question.order, pool.question.stands
+    """Recency of a step in its scope, where the last or first is asked for; in long runs the end tells more."""
     of_runs = pool.running.any() and not pool.of_runs.task
-    if not (order or stands or of_runs):
+    if not (pool.question.order or of_runs):
         return None
-    column = order * _places_in_scopes(pool)
-    if stands and not order:
-        for own in pool.trajectories:
-            column[own] = _latest(pool, own)
+    column = pool.question.order * _places_in_scopes(pool)
     if pool.running.any():
         column[pool.in_runs] = _late_in_goals(pool)[pool.in_runs] if of_runs else 0.0
     return column
@@ -202,19 +190,6 @@ def _places_in_scopes(pool: Pool) -> Column:
     return column
 
 
-def _latest(pool: Pool, own: slice) -> Column:
-    """Recency of what users say of themselves: it holds until they say otherwise, and the newest is true."""
-    similarities = pool.similarities[own]
-    column, least = np.zeros(len(similarities)), _NEARLY * similarities.max()
-    near = [
-        place
-        for place, one in enumerate(pool.snippets[own])
-        if similarities[place] >= least > 0 and one.role.casefold() in USERS and not only_asks(one)
-    ]
-    column[near] = np.linspace(0.0, _NEWEST, len(near)) if len(near) > 1 else 0.0
-    return column
-
-
 def _newest(pool: Pool) -> Column:
     """Recency of the goals that have the identifiers whose state is asked for."""
     column = np.zeros(len(pool.candidates))
@@ -224,5 +199,5 @@ def _newest(pool: Pool) -> Column:
             named.setdefault(own, []).append(places)
     for goals in named.values():
         for place, places in enumerate(sorted(goals), start=1):
-            column[places] = 1.2 * place / len(goals)
+            column[places] = place / len(goals)
     return column

@@ -96,12 +96,13 @@ def runs(snippets: Iterable[MemorySnippet], kinds: Iterable[Kind], owners: NDArr
     return many | (np.bincount(owners, opening) > 0)
 
 
-def tells_of_runs(hits: Iterable[ScoredSnippet]) -> bool:
-    """Whether the hits of any trajectory are steps of a run."""
+def running(hits: Iterable[ScoredSnippet]) -> frozenset[str]:
+    """The trajectories whose hits are steps of a run."""
     snippets = [hit.snippet for hit in hits]
     numbers: dict[str, int] = {}
     owners = [numbers.setdefault(one.trajectory, len(numbers)) for one in snippets]
-    return bool(runs(snippets, map(kind_of, snippets), np.array(owners, dtype=np.int64)).any())
+    of_runs = runs(snippets, map(kind_of, snippets), np.array(owners, dtype=np.int64)).tolist()
+    return frozenset(name for name, is_run in zip(numbers, of_runs, strict=True) if is_run)
 
 
 def is_local(labeled_by: str | None) -> bool:

@@ -31,7 +31,7 @@ from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.context.quoting import quote
 from stitch.retrieve.context.stopping import leading
-from stitch.retrieve.kinds import tells_of_runs
+from stitch.retrieve.kinds import running
 from stitch.retrieve.question import read_request
 from stitch.text.dates import MONTH, WEEKDAY
 from stitch.text.languages import content_stems, is_foreign, language_of
@@ -205,7 +205,7 @@ class RelevanceEstimator:
         shall always be done.
         """
         texts = (found.request.query, *(hit.snippet.text for hit in found.hits[:FIRST]))
-        if not self._fitted or any(is_foreign(language_of(text)) for text in texts) or tells_of_runs(found.hits):
+        if not self._fitted or any(is_foreign(language_of(text)) for text in texts) or running(found.hits):
             return False
         chosen = found.rule.is_strict and any(hit.density for hit in found.hits)
         standing = any(hit.parts.get("standing") for hit in found.hits)

@@ -18,7 +18,6 @@ _ERROR = whole_words(
     |problems?|obstacles?|missing|not found|reject(?:s|ed|ion)?|block(?:s|ed)?|denied|in vain
     |broke(?: off| down)?|could(?:n't| not)|stop(?:s|ped)? at|timed? out|timeouts?|complain(?:s|ed|t)?"""
 )
-_CAUSE = whole_words(r"why|reasons?|grounds?|what made|how come|because of what|according to the agent|cause(?:d|s)?")
 _CALLS = whole_words(
     r"""calls?|tools?|commands?|attempts?|submit(?:s|ted)?|book(?:s|ed)?|settled?|(?:we|they|you) tried|procedures?
     |steps? (?:did|were)|made good|put (?:\w+ )?right|carried|done|did that"""
@@ -59,8 +58,6 @@ class RunQuestion:
     """Identifiers it names, in lower case."""
     error: bool
     """Whether it asks what went wrong."""
-    cause: bool
-    """Whether it asks why."""
     task: bool
     """Whether it is a task as somebody gives it ("I want my money back"), which asks for earlier tasks of its kind."""
     requests: bool
@@ -81,7 +78,6 @@ def read_run_question(text: str) -> RunQuestion:
     return RunQuestion(
         identifiers=tuple(dict.fromkeys(found.lower() for found in IDENTIFIER.findall(text))),
         error=_ERROR.search(folded) is not None,
-        cause=_CAUSE.search(folded) is not None,
         task=task,
         requests=requests or (not task and ("come to us" in folded or _WANTED.search(folded) is not None)),
         calls=not (task or stands) and _CALLS.search(folded) is not None,

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from click.testing import CliRunner
 pytest.importorskip("scipy")
 
 from doubles.sets import write_set
+from stitch.bench.data.types import DataSet, Question
 from stitch.bench.fit import relevance
 from stitch.bench.fit.__main__ import FITS, group
-from stitch.bench.fit.rewording import Rewording
+from stitch.bench.fit.ranking import in_other_words
 from stitch.bench.fit.solvers import listwise
 from stitch.errors import InputError
 from stitch.retrieve import FEATURES
@@ -98,13 +100,13 @@ def test_a_listwise_fit_puts_right_rows_first_and_no_weight_below_none() -> None
     assert weights[2] == 0.0
 
 
-def test_a_reworded_question_keeps_its_frame_and_is_the_same_each_time() -> None:
-    words = Rewording(["The ferry boat sails.", "A ship sails at noon.", "The vessel departs."] * 4)
-    said = words.reword("When does the boat depart?")
-    assert said.startswith("When does the ")
-    assert said != "When does the boat depart?"
-    assert words.reword("When does the boat depart?") == said
-    assert words.reword("Who is it?") == "Who is it?"
+def test_a_question_in_other_words_keeps_its_evidence_and_says_something_else() -> None:
+    question = Question(
+        id="conv-26#108", trajectory="t", type="", text="What is running good for?", answer=None, evidence=("1",)
+    )
+    [other] = in_other_words(DataSet("locomo", (), (question, replace(question, id="never asked")), digest=""))
+    assert other.evidence == question.evidence
+    assert other.text != question.text
 
 
 def test_one_set_is_refused(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from stitch.retrieve.run_question import asked_of_memory, is_task, read_run_ques
 from stitch.retrieve.speakers import named_speakers
 
 ORDERS = {1: "what came last", -1: "what came first", 0: "no order"}
-OF_RUNS = ("error", "cause", "task", "requests", "calls")
+OF_RUNS = ("error", "task", "requests", "calls")
 
 
 def order(_: str, query: str) -> str:

@@ -13,9 +13,9 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from stitch.core import MemorySnippet, ScoredSnippet
+from stitch.core import ScoredSnippet
 from stitch.core.text_cache import text_cache
-from stitch.retrieve.kinds import Kind, kind_of
+from stitch.retrieve.kinds import running
 from stitch.text.languages import content_stems
 
 SHOWN_CHARS = ((5, 900), (15, 500), (math.inf, 200))
@@ -35,14 +35,13 @@ LATER = 0.7
 _CHARS_A_TOKEN = 4
 _SPARED = 1.3
 """What is so many times as long is not cut: little would be saved."""
-_LEAST_SHARE = 0.15
-"""From this share of calls and results on, hits of a trajectory are taken for steps of runs."""
 _LINE_CHARS = 160
 """Longer lines are taken apart, if they have places where that can be done."""
 _PIECE_CHARS = 60
 _SHOWN_OF_PIECE = 200
 _TAIL = 2
 """So many lines of the end of a call or a result are always shown: what came of it stands there."""
+_MOST_READ = 4_000
 _GAP = " … "
 _APART = re.compile(r"(?<=[}\]]), ?(?=[{\[])|(?<=[.!?]) (?=[^\sa-z])|(?<=[。！？])|(?<=,) ?(?=\")|(?<=;) ")
 _POINTED_AT = re.compile(
@@ -53,7 +52,6 @@ _POINTED_AT = re.compile(
 """What marks a line that sums up, or says what went wrong."""
 _LETTER = re.compile(r"[^\W_]")
 """Without one, a line is a fence, a rule or an ellipsis, and tells nothing alone."""
-_POINTED = 1.0
 _BESIDE = 0.4
 """Of what a line tells, so much is taken on by the next, and half of it by the one before."""
 
@@ -65,10 +63,10 @@ def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: in
     if all(len(hit.snippet.resolved) <= lengths.least * _SPARED for hit in ranked):
         yield from ranked
         return
-    running = _runs(ranked)
+    of_runs = running(ranked)
     terms = tuple(dict.fromkeys(content_stems(query[:_MOST_READ])))
     for rank, hit in enumerate(ranked):
-        runs = hit.snippet.trajectory in running
+        runs = hit.snippet.trajectory in of_runs
         chars = lengths.of(rank, runs=runs)
         text = hit.snippet.resolved
         if len(text) <= chars * _SPARED:
@@ -100,21 +98,6 @@ def most_chars(budget_tokens: int) -> int:
     return min(budget_tokens * _CHARS_A_TOKEN // SHARE, int(CHARS_OF_ROOT * math.sqrt(budget_tokens)))
 
 
-_MOST_READ = 4_000
-
-
-def _runs(hits: Sequence[ScoredSnippet]) -> frozenset[str]:
-    """The trajectories of which enough hits are calls or results."""
-    all_of: dict[str, list[bool]] = {}
-    for hit in hits:
-        all_of.setdefault(hit.snippet.trajectory, []).append(_acts(hit.snippet))
-    return frozenset(name for name, acting in all_of.items() if sum(acting) >= _LEAST_SHARE * len(acting))
-
-
-def _acts(snippet: MemorySnippet) -> bool:
-    return kind_of(snippet) in (Kind.CALL, Kind.RESULT)
-
-
 @text_cache(maxsize=1024)  # who asks one thing of a run asks for another
 def what_matters(text: str, terms: tuple[str, ...], *, chars: int, tail: int = 0) -> str:
     """At most about so many characters of a text, in its order, with a sign where something is left out.
@@ -139,7 +122,7 @@ def what_matters(text: str, terms: tuple[str, ...], *, chars: int, tail: int = 0
 def _worth(text: str, spans: Sequence[tuple[int, int]], terms: Sequence[str]) -> list[float]:
     """Score pieces of a text: words of the question, signs of a summary, and a part of the neighbors' scores."""
     folded = [text[start:end].lower() for start, end in spans]
-    told = [float(_POINTED_AT.search(text, start, end) is not None) * _POINTED for start, end in spans]
+    told = [float(_POINTED_AT.search(text, start, end) is not None) for start, end in spans]
     for term in terms:
         saying = [number for number, piece in enumerate(folded) if term in piece]
         for number in saying:

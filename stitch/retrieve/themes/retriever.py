@@ -31,7 +31,7 @@ from stitch.core.cancellation import check_canceled
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.context.deep import search_deep
 from stitch.retrieve.coverage import Covering, choose_covering
-from stitch.retrieve.kinds import tells_of_runs
+from stitch.retrieve.kinds import running
 from stitch.retrieve.question import QuestionForm, form_of
 from stitch.retrieve.run_question import read_run_question
 from stitch.retrieve.themes.constants import OF_MANY_STEPS, THEME_CONSTANTS, ThemeConstants
@@ -125,7 +125,7 @@ class ThemesRetriever:
             embed=self._embedder.embed,
             wide=form.wide,
             of_many=form in OF_MANY_STEPS,
-            calls=tells_of_runs(found.hits) and read_run_question(request.query).calls,
+            calls=bool(running(found.hits)) and read_run_question(request.query).calls,
             min_trust=request.min_trust,
         )
         pieces = reader.read(
