@@ -24,9 +24,9 @@ from starlette.routing import Route
 
 from stitch.core.progress import watched
 from stitch.errors import InputError, StitchError
-from stitch.server.errors import RefusalError
+from stitch.server.errors import RefusalError, failure_told
 from stitch.server.methods import Method, call_method, method_named
-from stitch.server.protocol import LINES, Failure, Welcome, failure_of, read_hello
+from stitch.server.protocol import LINES, Failure, Welcome, read_hello
 from stitch.server.routes import caller_of, lines_of, memory_of, refuse_folder, served_of
 from stitch.server.streaming import Lines, WhileReading, begun
 from stitch.server.threads import taken_here
@@ -92,8 +92,8 @@ async def _value(request: Request, memory: Memory, method: Method, said: bytes) 
             while line := await told.get():
                 yield line
             yield doing.result()
-        except StitchError as error:
-            yield _failed(failure_of(error)) + b"\n"
+        except Exception as error:  # noqa: BLE001 - the status is sent long since: the last line says it
+            yield _failed(failure_told(error)) + b"\n"
         finally:
             doing.cancel()
 
