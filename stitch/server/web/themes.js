@@ -56,6 +56,7 @@ export function themesView(app) {
           ),
         ),
       );
+      whole.setAttribute("aria-busy", "true");
       const theme = await ask("theme", { theme: chosen }, signal);
       const episodes = await episodesOf(theme, signal);
       fill(whole, show(theme, episodes));
@@ -67,6 +68,8 @@ export function themesView(app) {
           ? notice("gone", "This theme is gone", error.message, h("a", { href: "#/themes" }, "Show all"))
           : failed(error, () => load(params)),
       );
+    } finally {
+      if (signal === running.signal) whole.removeAttribute("aria-busy");
     }
   }
 
