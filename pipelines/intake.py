@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from pydantic import BaseModel
 
 from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
@@ -158,8 +159,7 @@ class Intake:
         self._seen.add(trajectory)
         for item, result in zip(items, results, strict=True):
             if isinstance(result, StepRejectedError):
-                self.reject(Rejection(source=item.source, line=item.line, reason=result.message,
-                                      text=item.step.content[:200]))  # fmt: skip
+                self.reject(_rejection(item, result))
             elif result.state is StepState.ERASED:
                 self._report.erased += 1
             else:
@@ -184,6 +184,18 @@ class Intake:
         else:
             report.stored += receipt.state is StepState.STORED
             report.failed += receipt.state is StepState.FAILED
+
+
+def _rejection(item: SourcedStep, error: StepRejectedError) -> Rejection:
+    """A rejection that holds the whole step in the generic form, with the id that it was given."""
+    record = {"trajectory": item.trajectory, **item.step.model_dump(mode="json", exclude_defaults=True)}
+    return Rejection(
+        source=item.source,
+        line=item.line,
+        reason=error.message,
+        text=item.step.content[:200],
+        record=orjson.dumps(record).decode(),
+    )
 
 
 def _count_new(memory: Memory, new: dict[str, int], report: IngestReport) -> None:

@@ -46,10 +46,12 @@ class StepReader:
         trajectory: The trajectory of records that name none.
         nameless: The source has no name by which it is known again. What is not named is then named by its number and
             by what it and all before it say.
+        numbered: Begins the ids that are numbers.
     """
 
-    def __init__(self, source: str, *, trajectory: str, nameless: bool = False) -> None:
+    def __init__(self, source: str, *, trajectory: str, nameless: bool = False, numbered: str = "") -> None:
         self.source = source
+        self._prefix = numbered
         self._said: dict[str, bytes] | None = {} if nameless else None
         """A digest of all that was said in a trajectory, where steps are named by it."""
         self._numbers: dict[str, int] = {}
@@ -93,18 +95,16 @@ class StepReader:
 
     def _again(self, rejected: Mapping[str, Any]) -> Iterator[SourcedStep | Rejection]:
         """The steps of a line of a rejects file, which was mended meanwhile, or whose format is known now."""
-        reader = StepReader(rejected["source"], trajectory=stem_of(rejected["source"]))
-        number = rejected["line"]
-        for item in reader.steps(number, rejected["record"].encode()) if rejected["record"] else ():
-            if isinstance(item, SourcedStep) and item.step.id is not None and item.step.id.isdecimal():
-                # It was counted from the beginning of a file that begins with it.
-                item = item._replace(step=item.step.model_copy(update={"id": f"line-{number}-{item.step.id}"}))
-            yield item
+        source, number = rejected["source"], rejected["line"]
+        if rejected["record"]:
+            # Numbers alone are the ids of steps of the whole file.
+            reader = StepReader(source, trajectory=stem_of(source), numbered=f"line-{number}-")
+            yield from reader.steps(number, rejected["record"].encode())
 
     def _numbered(self, trajectory: str, count: int) -> str:
         """An id for a step without one: its number, or, where others bring theirs, one after the last of these."""
         if trajectory not in self._given:
-            return str(count)
+            return f"{self._prefix}{count}"
         last, after = self._given[trajectory]
         self._given[trajectory] = last, after + 1
         return f"{last}-{after + 1}"

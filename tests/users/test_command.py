@@ -57,6 +57,20 @@ def test_what_was_rejected_is_mended_and_fed_in_again(stitch, told, tmp_path):
     assert "twenty minutes" in stitch("query", "how many minutes", *M)[1]
 
 
+def test_a_step_whose_id_is_taken_stands_whole_in_the_rejects_file(stitch, told):
+    Path("two.jsonl").write_text("".join(
+        json.dumps({"role": "user", "content": said, "id": "5", "timestamp": "2026-03-01"}) + "\n"
+        for said in ("The lamp is green.", f"The door is blue. {'x' * 300}")
+    ))  # fmt: skip
+    assert stitch("ingest", "two.jsonl", *M, "--rejects", "bad.jsonl")[0] == 3
+    assert stitch("ingest", "bad.jsonl", *M, "--rejects", "again.jsonl")[0] == 3, "its id is taken still"
+    Path("bad.jsonl").write_text(Path("bad.jsonl").read_text().replace('\\"5\\"', '\\"6\\"'))
+    assert told("ingest", "bad.jsonl", *M)["stored"] == 1
+    with open_memory("trip.memory") as memory:
+        kept = memory.get("two", "6").step
+    assert (len(kept.content), kept.timestamp) == (318, "2026-03-01")
+
+
 def test_standard_input_is_stored_as_it_comes(stitch, told, monkeypatch):
     lines = b'{"role": "user", "content": "The lamp is green."}\n'
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(lines))))
