@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
@@ -30,7 +31,7 @@ from pydantic import (
 from stitch.core import DensityCount, DspyLanguageModel, PromptModule, Ranking
 from stitch.core.retention import RetentionRule
 from stitch.errors import SettingsError, system_reason
-from stitch.lifecycle.folder import folder_of, is_shared, without_password
+from stitch.lifecycle.folder import SERVED, folder_of, is_shared, without_password
 from stitch.store.options import QdrantOptions
 
 ENV_PREFIX = "STITCH_"
@@ -238,7 +239,23 @@ class Settings(BaseModel):
             raise ValueError(f"a part of a path has at most {_MOST_NAME_BYTES} bytes")
         return value
 
+    @field_validator("memory", "journal")
+    @classmethod
+    def _is_a_place(cls, value: str | None, info: ValidationInfo) -> str | None:
+        """Nothing if no place is named, as by a variable of a shell that is not set."""
+        if not (value or "").strip():
+            return None
+        schemes = _SCHEMES[str(info.field_name)]
+        if wrong := [each for each in re.findall(r"(?:^|,)\s*([\w+.-]+://)", value or "") if each not in schemes]:
+            raise ValueError(f"{wrong[0]} is none of {', '.join(schemes)}")
+        return value
 
+
+_SCHEMES = {
+    "memory": ("http://", "https://", f"{SERVED}http://", f"{SERVED}https://"),
+    "journal": ("postgresql://", "postgres://"),
+}
+"""How the URLs of a place begin; all else is a folder."""
 _MOST_NAME_BYTES = 255
 """Of a file or folder, on the common file systems."""
 _MOST_CHARS = 4 * 2**20
@@ -361,7 +378,7 @@ def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedS
             hint = f"do you mean {near[0]!r}?" if near else "`stitch config` lists the settings"
             raise SettingsError(f"{name!r} (from {origin}) is no setting", hint=hint) from None
         raise SettingsError(
-            f"setting {name!r} (from {origin}): {str(first['msg']).lower()}",
+            f"setting {name!r} (from {origin}): {str(first['msg']).removeprefix('Value error, ').lower()}",
             hint="`stitch config` lists the settings and their values",
         ) from None
 

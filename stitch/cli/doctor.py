@@ -118,10 +118,10 @@ def _versions() -> str:
 
 def _disk(loaded: LoadedSettings) -> Check:
     folder = loaded.folder
-    while not folder.exists() and folder != folder.parent:
+    while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
     free = shutil.disk_usage(folder).free
-    told = f"{free / 2**30:.1f} GiB free at {loaded.folder}"
+    told = f"{free / 2**30:.1f} GiB free at {folder}"
     if free < _LEAST_FREE:
         return Check("disk", ok=False, told=told, next="free some space, or name a folder on another disk")
     if not os.access(folder, os.W_OK):

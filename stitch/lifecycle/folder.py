@@ -157,6 +157,8 @@ def check_there(location: str, folder: Path) -> None:
             f"no memory at {location!r}: restoring it was interrupted",
             hint=f"repeat `stitch restore BACKUP --memory {location}`",
         )
+    if files := [str(each) for each in (folder, *folder.parents) if each.exists() and not each.is_dir()]:
+        raise InputError(f"no memory at {location!r}: {files[0]!r} is a file", hint="name a folder")
     raise InputError(f"no memory at {location!r}", hint=f"`stitch ingest FILE --memory {location}` makes one")
 
 

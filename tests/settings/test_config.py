@@ -115,6 +115,20 @@ def test_a_variable_that_names_no_setting_is_refused_and_the_nearest_one_told(mo
     assert load_settings().settings == Settings()
 
 
+@pytest.mark.parametrize("memory", ["", " "])
+def test_a_memory_of_no_name_is_none_and_not_the_folder_one_is_in(memory):
+    with pytest.raises(SettingsError, match="no memory is named"):
+        _ = load_settings(memory=memory).location
+
+
+@pytest.mark.parametrize(
+    "places", [{"memory": "qdrant://db:6333"}, {"memory": "http://a, ftp://b"}, {"journal": "mysql://db"}]
+)
+def test_a_url_that_nobody_reads_is_no_folder(places):
+    with pytest.raises(SettingsError, match=r"(qdrant|ftp|mysql):// is none of"):
+        load_settings(**places)
+
+
 def test_the_values_of_settings_are_plain(monkeypatch):
     monkeypatch.setenv("STITCH_QDRANT_KEY", "very-secret")
     values = plain_values(load_settings(retention=[{"older_than_days": 3, "action": "erase"}]).settings)
