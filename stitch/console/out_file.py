@@ -35,7 +35,7 @@ def written_privately(out: Path) -> Iterator[BinaryIO]:
         if error.errno == errno.ENOSPC:
             raise
         reason = system_reason(error)
-        raise InputError(f"cannot write {str(out)!r}: {reason}", hint="name another with --out") from error
+        raise InputError(f"cannot write {str(out)!r}: {reason}", hint="name another file") from error
     finally:
         if partial is not None:
             partial.unlink(missing_ok=True)

@@ -143,7 +143,8 @@ class MessageReader:
     def _unnamed(self, message: Mapping[str, Any], fields: dict[str, Any]) -> Iterator[Row]:
         """The words of somebody whose name is null."""
         if None not in [message.get(name, "") for name in SPEAKERS] or first_of(fields, TEXT_FIELDS, str) is None:
-            raise StepRejectedError("step has no field 'role'")
+            wrong = "step field 'role' is no name" if message.get("role") is not None else "step has no field 'role'"
+            raise StepRejectedError(wrong)
         yield from self.rows({"role": "unknown", **fields})
 
     def repeated_taken(self) -> list[Row]:

@@ -36,7 +36,8 @@ def expand_paths(paths: Iterable[str], *, empty: bool = False) -> list[str]:
                 raise InputError(f"folder {path!r} holds no file ending in {', '.join(SUFFIXES)}")
             files.extend(found)
         else:
-            raise InputError(f"no such file: {path!r}", hint="check the path; `-` reads standard input")
+            wrong = f"{path!r} is neither a file nor a folder" if Path(path).exists() else f"no such file: {path!r}"
+            raise InputError(wrong, hint="check the path; `-` reads standard input")
     return files
 
 

@@ -87,11 +87,8 @@ class StepReader:
                     self._given[name] = step.id, 0
                 yield SourcedStep(name, step, self.source, number)
         except StepRejectedError as error:
-            # What is known is said once a file, however many of its records are not.
-            reason = error.message if self._explained or not error.hint else f"{error.message}; {error.hint}"
-            reason = reason.split(" (")[0] if self._explained else reason
-            self._explained = True
-            yield self._rejection(number, reason, raw)
+            reason = error.message.split(" (")[0] if self._explained else error.message
+            yield self._rejection(number, f"{reason}; {error.hint}" if error.hint else reason, raw)
 
     def _again(self, rejected: Mapping[str, Any]) -> Iterator[SourcedStep | Rejection]:
         """The steps of a line of a rejects file, which was mended meanwhile, or whose format is known now."""
@@ -136,6 +133,9 @@ class StepReader:
     def _rejection(self, line: int, reason: str, raw: bytes | Any) -> Rejection:
         whole = _whole(raw)
         told, self._told = self._told == (line, whole), (line, whole)
+        if GENERIC_FORM in reason:  # it is shown once a file, however many of its records are not known
+            reason = reason.replace(f"; {GENERIC_FORM}", "") if self._explained else reason
+            self._explained = True
         text = whole[:_EXCERPT_CHARS].strip()
         return Rejection(source=self.source, line=line, reason=reason, text=text, record="" if told else whole)
 
@@ -322,7 +322,8 @@ def _prose(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | An
 def _no_text(number: int, raw: bytes, last: int) -> tuple[int, Unreadable]:
     why = why_unparsable(raw[: raw.find(b"\n") + 1] or raw)
     if why.startswith("malformed JSON"):
-        why = f"{why}; no text that says who speaks (`Ann: hello`), and no table with a header; {GENERIC_FORM}"
+        other = "no text that says who speaks (`Ann: hello`), and no table with columns such as role and content"
+        why = f"{why}; {other}; {GENERIC_FORM}"
     return number, Unreadable(f"lines {number} to {last}: {why}" if last > number else why, raw)
 
 

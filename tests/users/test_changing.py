@@ -1,5 +1,8 @@
 """A user corrects, retires and erases steps, and keeps copies."""
 
+import json
+from pathlib import Path
+
 from doubles.files import files_with
 from stitch import open_memory
 from stitch.lifecycle.selection import Selector
@@ -65,6 +68,15 @@ def test_retired_steps_are_put_back_and_their_history_says_so(memory):
     told = [(each.corrected_by, each.retired_at is not None) for each in history(memory, step="boat").revisions]
     assert told == [("ann", True), ("person", False)]
     assert memory.lifecycle.verify().disagreements == ()
+
+
+def test_a_history_names_scopes_as_they_are_named_now(memory):
+    lines = (Path(__file__).parents[2] / "examples" / "trip.jsonl").read_text().splitlines()
+    said = [{name: value for name, value in json.loads(line).items() if name != "trajectory"} for line in lines]
+    memory.add_many(said, trajectory="porto")
+    memory.lifecycle.correct("7", trajectory="porto", text="96 a night.")
+    [revision] = history(memory, step="7", trajectory="porto").revisions
+    assert revision.labels["intent"]["scope"] in {scope.name for scope in memory.inventory("porto").scopes}
 
 
 def test_erased_steps_are_gone_from_every_file_with_proof(memory):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from stitch.core import ReferenceRewrite
+from stitch.core import LabelVocabulary, ReferenceRewrite
 from stitch.core.retention import RetentionRule
 from stitch.core.steps import Name
 from stitch.errors import InputError
@@ -97,19 +97,23 @@ def history(
     retired = retirements(revisions)
     told = [(place, each) for place, each in enumerate(revisions) if place + 1 not in retired]  # or it is told twice
     about = {"step": meant.step, "trajectory": meant.trajectory}
+    vocabulary = memory.inventory(meant.trajectory).vocabulary()
     return page(
-        History, told, limit=limit, after=after, name=lambda each: str(each[0]),
-        row=lambda each: _row(each[1], retired_at=retired[each[0]][0] if each[0] in retired else None), **about,
+        History, told, limit=limit, after=after, name=lambda each: str(each[0]), **about,
+        row=lambda each: _row(each[1], vocabulary, retired_at=retired[each[0]][0] if each[0] in retired else None),
     )  # fmt: skip
 
 
-def _row(revision: Revision, *, retired_at: float | None) -> RevisionRow:
+def _row(revision: Revision, vocabulary: LabelVocabulary, *, retired_at: float | None) -> RevisionRow:
+    labels = revision.labels
+    if labels is not None:  # as they read now, in the same words as those of today
+        labels = labels.model_copy(update={"intent": vocabulary.canonical_intent(labels.intent)})
     return RevisionRow(
         until=revision.replaced,
         corrected_by=revision.by,
         retired_at=retired_at,
         step=revision.step.model_dump(mode="json", exclude_defaults=True),
-        labels=revision.labels and revision.labels.model_dump(mode="json", exclude_defaults=True),
+        labels=labels and labels.model_dump(mode="json", exclude_defaults=True),
     )
 
 
