@@ -87,6 +87,17 @@ def test_another_tool_tells_another_scope_unless_tools_serve_the_same_matter(fir
     assert len(set(read_scopes([*first, *PRICE]))) == scopes
 
 
+def test_tools_that_hand_on_one_order_serve_one_matter() -> None:
+    where = asked("Where is my order W8812?", "get_order", order="W8812")
+    refund = asked("Please send the money back to my Mastercard.", "change_refund", order="W8812", card="2231")
+    lamps = asked("Another thing: do you have standing lamps?", "list_lamps", room="living room")
+    again = asked("And when will the bulbs of the old order come?", "get_order", order="W8812")
+    scopes = read_scopes([*where, *refund, *lamps, *again])
+    assert len(set(scopes[:8])) == 1
+    assert scopes[8] not in scopes[:8]
+    assert scopes[12:] == scopes[:4]
+
+
 def test_who_is_called_system_and_talks_is_no_prompt() -> None:
     labels = label(said("user", "I want to go to Oslo."), said("system", "When do you want to go?"))
     assert SETUP_SCOPE not in scopes_of(labels)

@@ -35,6 +35,10 @@ _YOUNG_STEPS, _LOOK_STEPS, _JOINS_FROM = 6, 3, 0.8
 """A scope of so few steps may turn out to continue an earlier one that is so much like it."""
 _MOST_COMPARED = 256
 """It is compared with so many scopes, the latest: what a step costs must not grow with a trajectory."""
+_STAYS = 1.0
+"""Words after the answer to a call stay where the weights prefer the current scope by so much."""
+_HANDED_ON = ("key", "number", "email")
+"""Classes of identifiers that two services hand on about the same matter."""
 _PAUSE_S, _LONGEST_PAUSE, _NEW_SESSION = 600.0, 6.0, 3.0
 
 FEATURES = (
@@ -164,10 +168,12 @@ class ScopeTracker:
         if (bound := self._bound(reading)) is not None:
             return self.scope(bound)
         if past.tools and reading.kind == CALL and not self._mixes(reading) and not self._pauses(reading):
-            return self._scope_of_tool(past.tools, reading.calls[0].name)
-        if self._asks_anew(reading):
+            return self._goes_on(reading) or self._scope_of_tool(past.tools, reading.calls[0].name)
+        candidates = self.candidates(reading, vector)
+        scores = [self._score(each) for each in candidates]
+        if self._asks_anew(reading) and scores[0] - max(scores[1:]) <= _STAYS:
             return None
-        return max(self.candidates(reading, vector), key=self._score).scope
+        return candidates[scores.index(max(scores))].scope
 
     def _score(self, candidate: Candidate) -> float:
         return sum(weight * value for weight, value in zip(self._weights.features, candidate.features, strict=True))
@@ -190,6 +196,13 @@ class ScopeTracker:
         """Whether a call shows that tools serve the same matter: two in one turn, or one that may be for anything."""
         names = {self._past.tool or call.name for call in reading.calls} | {call.name for call in reading.calls}
         return len(names) > 1 or any(map(takes_script, reading.calls))
+
+    def _goes_on(self, reading: StepFeatures) -> Scope | None:
+        """The scope that a call goes on with, as it names an order, an account or the like that was named there."""
+        current = self.current
+        scope = current and (self.waits_in(current) or current)
+        named = (key for key, kind in reading.keys.items() if kind in _HANDED_ON)
+        return scope if scope and any(key in scope.keys for key in named) else None
 
     def _scope_of_tool(self, tools: Mapping[str, int], tool: str) -> Scope | None:
         """The scope that called a tool; the current one if it is new and nothing else was called there, else none."""
