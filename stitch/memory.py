@@ -27,6 +27,8 @@ from stitch.core import (
     trajectory_name,
 )
 from stitch.core.html import table
+from stitch.core.steps import step_name
+from stitch.core.times import Time
 from stitch.errors import InputError, StepRejectedError, some_of
 from stitch.ingest.lag import note_lag, told_lags
 from stitch.lifecycle.lifecycle import Lifecycle
@@ -280,9 +282,7 @@ class Memory(AskedMemory):
         self._parts.process.check()
         return self._parts.themes.of(self.tenant)
 
-    def themes(
-        self, *, limit: int | None = None, after: str | None = None, as_of: float | str | None = None
-    ) -> list[Theme]:
+    def themes(self, *, limit: int | None = None, after: str | None = None, as_of: Time | None = None) -> list[Theme]:
         """The themes, those of most statements first, behind the one called `after`; `as_of` as in `search`."""
         return self.hierarchy.largest(limit, after=after, as_of=self._moment(as_of, None))
 
@@ -305,7 +305,8 @@ class Memory(AskedMemory):
             InputError: Several trajectories have one, and none is named.
         """
         if step is None:
-            step, where = trajectory, self._trajectory_of(trajectory)
+            step = step_name(trajectory)
+            where = self._trajectory_of(step)
         else:
             where = trajectory_name(trajectory)
         found = where and self._ingestor.journal.entry(self.tenant, where, step)
@@ -335,7 +336,7 @@ class Memory(AskedMemory):
         """
         from stitch.lifecycle.selection import Selector
 
-        found = self.get(step) if trajectory is None else self.get(trajectory, step)
+        found = self.get(step) if trajectory is None else self.get(trajectory, step_name(step))
         if found is None:
             where = "" if trajectory is None else f" in trajectory {trajectory!r}"
             raise InputError(f"there is no step {step!r}{where}", hint="`stitch show --steps` lists the steps")

@@ -18,6 +18,7 @@ from stitch.core import (
     trajectory_name,
 )
 from stitch.core.steps import without_surrogates
+from stitch.core.times import Time, said_time
 from stitch.errors import InputError, SettingsError, no_trajectory
 from stitch.lm import charged_to
 from stitch.memory_parts import (
@@ -60,14 +61,14 @@ class AskedMemory:
         trajectory: str | None = None,
         k: int | None = None,
         budget_tokens: int | None = None,
-        asked_at: float | str | None = None,
+        asked_at: Time | None = None,
         intent_filter: IntentFilter | None = None,
         ranking: Ranking | str | None = None,
         retriever: str | None = None,
         min_trust: Trust | str | None = None,
         min_relevance: float | None = None,
         min_share: float | None = None,
-        as_of: float | str | None = None,
+        as_of: Time | None = None,
         include_setup: bool = False,
         diverse: bool = False,
     ) -> RetrievalResult:
@@ -91,7 +92,7 @@ class AskedMemory:
                 hardly has anything on the question; 0 returns what is nearest even then.
             min_share: Return only steps with this share of the best one's score or more; 0 fills the context. By
                 default all come back, and where label density decides the context ends with the best densities.
-            as_of: Answer as the memory would have then: Unix seconds, a time as ISO 8601 writes it, or the id of a step
+            as_of: Answer as the memory would have then: a time of Python, Unix seconds, ISO 8601, or the id of a step
                 of `trajectory`. What was retired or corrected since is as it was; what was erased since is not there.
             include_setup: Whether system prompts and other instructions given before an agent's run may be hits.
             diverse: Return steps that say different things: of three times as many, those that cover them best.
@@ -128,9 +129,9 @@ class AskedMemory:
         trajectory: str | None = None,
         k: int | None = None,
         budget_tokens: int | None = None,
-        asked_at: float | str | None = None,
+        asked_at: Time | None = None,
         min_trust: Trust | str | None = None,
-        as_of: float | str | None = None,
+        as_of: Time | None = None,
     ) -> Answer:
         """Answer a question in words by the language model of the settings, from what `search` finds.
 
@@ -172,10 +173,10 @@ class AskedMemory:
         step: str,
         trajectory: str,
         k: int | None = None,
-        asked_at: float | str | None = None,
+        asked_at: Time | None = None,
         ranking: Ranking | str | None = None,
         min_trust: Trust | str | None = None,
-        as_of: float | str | None = None,
+        as_of: Time | None = None,
     ) -> Why:
         """Say why a step comes back for a question, or why it does not: labels, rank, trust, state and budget.
 
@@ -208,7 +209,7 @@ class AskedMemory:
         self._parts.process.check()
         return self._parts.recalls.read(self.tenant)
 
-    def _moment(self, as_of: float | str | None, trajectory: str | None) -> Moment | None:
+    def _moment(self, as_of: Time | None, trajectory: str | None) -> Moment | None:
         if as_of is None:
             return None
         from stitch.lifecycle.as_of import moment_of
@@ -227,7 +228,7 @@ class AskedMemory:
         query: str,
         *,
         trajectory: str | None,
-        as_of: float | str | None,
+        as_of: Time | None,
         retriever: str | None = None,
         diverse: bool = False,
         **given: Any,
@@ -243,13 +244,14 @@ class AskedMemory:
         """A request of what is given; the rest is what the settings say."""
         fields = {**self._defaults.of(k), **{name: value for name, value in given.items() if value is not None}}
         fields["query"] = without_surrogates(query) if isinstance(query, str) else query
-        asked_at = fields.get("asked_at")
-        if isinstance(asked_at, str) and asked_at.strip().isdecimal():  # Unix seconds, as a command gives them
-            asked_at = fields["asked_at"] = float(asked_at)
-        if asked_at is not None and day_of(asked_at) is None:
-            raise InputError(
-                f"asked_at {asked_at!r} is no time with a date", hint="write it as 2026-03-01T12:00, or as Unix seconds"
-            )
+        if "asked_at" in fields:
+            asked_at = said_time(fields["asked_at"])
+            if isinstance(asked_at, str) and asked_at.strip().isdecimal():  # Unix seconds, as a command gives them
+                asked_at = float(asked_at)
+            if day_of(asked_at) is None:
+                hint = "write it as 2026-03-01T12:00, or as Unix seconds"
+                raise InputError(f"asked_at {asked_at!r} is no time with a date", hint=hint)
+            fields["asked_at"] = asked_at
         try:
             return SearchRequest(tenant=self.tenant, **fields)
         except ValidationError as error:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field, JsonValue, field_validator, model_validator
 
+from stitch.core.times import said_time
 from stitch.core.trust import Origin, origin_of
 from stitch.errors import InputError, ScopeError
 
@@ -27,6 +28,8 @@ def clean_name(value: str, *, what: str = "name") -> str:
     Raises:
         ValueError: Nothing is left, or more than `MAX_NAME_CHARS` characters are.
     """
+    if not isinstance(value, str):
+        raise ValueError(f"{what} {value!r} is no text")  # noqa: TRY004 - as of any other that is none
     cleaned = _CONTROL.sub("", value).strip()
     if not cleaned:
         raise ValueError(f"{what} is empty")
@@ -59,6 +62,17 @@ def trajectory_name(value: str) -> str:
         return _text_name(value, what="trajectory")
     except ValueError as error:
         raise InputError(str(error)) from None
+
+
+def step_name(value: str) -> str:
+    """The id of a step, as it is given.
+
+    Raises:
+        InputError: It is no text.
+    """
+    if not isinstance(value, str):
+        raise InputError(f"the id of a step is a text, not {value!r}")
+    return value
 
 
 def _text_name(value: str, *, what: str) -> str:
@@ -104,7 +118,7 @@ class Step(BaseModel, frozen=True, extra="forbid"):
     id: Name | None = None
     """Unique inside its trajectory. Without one, the memory numbers the steps."""
     timestamp: float | str | None = None
-    """Unix seconds, or a string in the source's own form."""
+    """Unix seconds, or a string in the source's own form; a time of Python becomes one."""
     session: Name | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_name: Name | None = None
@@ -132,6 +146,14 @@ class Step(BaseModel, frozen=True, extra="forbid"):
     def _numbers_as_ids(cls, value: object) -> object:
         # Many files number their steps and sessions; an id is a name all the same.
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @field_validator("timestamp", mode="before")
+    @classmethod
+    def _times_as_text(cls, value: object) -> float | str | None:
+        try:
+            return None if value is None else said_time(value)
+        except InputError as error:
+            raise ValueError(f"{error.message}; {error.hint}") from None
 
     @model_validator(mode="after")
     def _says_something(self) -> Step:

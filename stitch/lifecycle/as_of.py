@@ -24,6 +24,7 @@ from stitch.core import (
     density,
 )
 from stitch.core.cancellation import check_canceled
+from stitch.core.times import Time, moment_said
 from stitch.errors import InputError, SettingsError
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.inventories import of_these, unite
@@ -48,8 +49,8 @@ def end_of_day(as_of: str) -> datetime | None:
     return None if time is None else time.replace(hour=23, minute=59, second=59, microsecond=999_999).astimezone()
 
 
-def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: str | None) -> Moment:
-    """The moment that is meant by Unix seconds, by a time as ISO 8601 writes it (UTC if it says no zone), or by a step.
+def moment_of(journal: Journal, as_of: Time, *, tenant: str, trajectory: str | None) -> Moment:
+    """The moment that is meant by a time of Python, Unix seconds, ISO 8601 (UTC if it says no zone), or a step.
 
     A date alone is the end of that day in the time zone of the machine.
 
@@ -62,6 +63,7 @@ def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: 
     Raises:
         InputError: It is no time, and no step of the trajectory.
     """
+    as_of = moment_said(as_of)
     if not isinstance(as_of, str):
         return _moment_at(as_of)
     if trajectory is not None:
@@ -81,13 +83,13 @@ def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: 
     return Moment((time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp())
 
 
-def _moment_at(seconds: object) -> Moment:
+def _moment_at(seconds: float) -> Moment:
     """The moment of Unix seconds, which can be written down as a date.
 
     Raises:
-        InputError: They cannot, or are no number.
+        InputError: They cannot.
     """
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not _YEAR_1 <= seconds < _YEAR_10000:
+    if not _YEAR_1 <= seconds < _YEAR_10000:
         raise InputError(f"{seconds!r} is no time", hint="give Unix seconds, or a time as 2026-03-01T12:00")
     return Moment(float(seconds))
 

@@ -37,7 +37,7 @@ def correct(
     at: float,
     by: str = PERSON,
     text: str | None = None,
-    labels: dict[str, Any] | None = None,
+    labels: Mapping[str, Any] | None = None,
     references: Sequence[ReferenceRewrite] | None = None,
     asks: Sequence[str] | None = None,
     metadata: Mapping[str, JsonValue] | None = None,
@@ -52,6 +52,7 @@ def correct(
         InputError: There is no such step, it is retired, waits for the labels that are to be corrected, no reference
             is undone, or a kind of labels is unknown.
     """
+    _check_types(text=text, by=by, labels=labels, metadata=metadata, asks=asks)
     if not labels and all(given is None for given in (text, references, asks, metadata)):
         raise InputError("nothing to correct is given", hint="give a text, labels of some kind, references or asks")
     if unknown := sorted(set(labels or ()) - set(ContextualIntent.model_fields)):
@@ -65,7 +66,7 @@ def correct(
         of=step,
         by=by,
         text=None if text is None else clean_text(secrets.text(text)),
-        labels=labels and secrets.labels(labels),
+        labels=secrets.labels(dict(labels)) if labels else None,
         references=references,
         asks=None if asks is None else tuple(map(clean_text, map(secrets.text, asks))),
         metadata=None if metadata is None else secrets.labels(dict(metadata)),
@@ -90,6 +91,18 @@ def correct(
         return
     ingestor.correct(tenant, trajectory, corrected=corrected, at=at, by=by)
     ingestor.notice(StepCorrected(tenant=tenant, trajectory=trajectory, step=step, by=by))
+
+
+def _check_types(**given: object) -> None:
+    texts = given["asks"] if isinstance(given["asks"], list | tuple) else ()
+    for name, value in [*given.items(), *(("ask", each) for each in texts)]:
+        if value is not None and not isinstance(value, _TYPES[name]):
+            raise InputError(f"the {name} of a correction cannot be of the type {type(value).__name__}")
+
+
+_TYPES: Mapping[str, Any] = {
+    "text": str, "by": str, "ask": str, "labels": Mapping, "metadata": Mapping, "asks": list | tuple
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stitch.core import StepState, trajectory_name
+from stitch.core.times import Time
 from stitch.errors import ScopeError
 from stitch.lm import charged_to
 
@@ -103,7 +104,7 @@ class Lifecycle:
         from stitch.lifecycle.correct import correct
 
         correct(self._writer, tenant=self._tenant, trajectory=trajectory_name(trajectory), step=step, at=time.time(),
-                by=by, text=text, labels=dict(labels or {}), references=references, asks=asks,
+                by=by, text=text, labels=labels, references=references, asks=asks,
                 metadata=metadata)  # fmt: skip
 
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
@@ -182,7 +183,7 @@ class Lifecycle:
         self,
         rules: Sequence[RetentionRule] | None = None,
         *,
-        now: float | None = None,
+        now: Time | None = None,
         dry_run: bool = False,
         trust_clock: bool = False,
     ) -> Expiry:
@@ -190,7 +191,7 @@ class Lifecycle:
 
         Args:
             rules: What may become how old, see `RetentionRule`.
-            now: Unix seconds; the clock of this machine if None. Compared with when steps were accepted.
+            now: A time as `as_of` is; the clock of this machine if None. Compared with when steps were accepted.
             dry_run: Only count.
             trust_clock: Apply them also where the clock may have jumped ahead by years.
 
@@ -198,10 +199,13 @@ class Lifecycle:
             InputError: The clock may have jumped ahead: no step was accepted for more than a year, without which less
                 would expire.
         """
+        from stitch.lifecycle.as_of import moment_of
         from stitch.lifecycle.retention import expire
 
-        chosen, moment = self.retention if rules is None else rules, time.time() if now is None else now
         ingestor = self._ingestor if dry_run else self._writer
+        chosen, moment = self.retention if rules is None else rules, time.time()
+        if now is not None:
+            moment = moment_of(ingestor.journal, now, tenant=self._tenant, trajectory=None).recorded
         return expire(
             ingestor, chosen, tenant=self._tenant, folder=self._folder, now=moment, dry_run=dry_run,
             trust_clock=trust_clock,

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 
 from stitch.core import Label, LabelKind
 from stitch.core.cancellation import check_canceled
 from stitch.core.steps import Name
+from stitch.core.times import moment_said
 from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal.entries import Selected
+
+
+def _seconds(time: object) -> object:
+    return moment_said(time) if isinstance(time, datetime) else time
 
 
 class Selector(BaseModel, frozen=True, extra="forbid"):
@@ -22,8 +29,8 @@ class Selector(BaseModel, frozen=True, extra="forbid"):
     """An id; names a step together with `trajectory`."""
     scope: str | None = None
     event_type: str | None = None
-    accepted_before: float | None = None
-    """Unix seconds."""
+    accepted_before: Annotated[float | None, BeforeValidator(_seconds)] = None
+    """Unix seconds, or a time of Python."""
     everything: bool = False
     """Really all steps of the tenant. Without this, a selector that says nothing is an error."""
 
@@ -34,8 +41,10 @@ def select(ingestor: Ingestor, selector: Selector, *, tenant: str) -> list[Selec
     Labels are read through merges, as a search reads them.
 
     Raises:
-        InputError: The selector says nothing, or names a step without its trajectory.
+        InputError: The selector is none, says nothing, or names a step without its trajectory.
     """
+    if not isinstance(selector, Selector):
+        raise InputError(f"steps are selected by a stitch.Selector, not by {selector!r}")
     if selector.step is not None and selector.trajectory is None:
         raise InputError(f"step {selector.step!r} is named without its trajectory", hint="name it with --trajectory")
     if selector == Selector():

@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -306,8 +307,9 @@ def _plain_arguments(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         InputError: One cannot be written.
     """
+    local = {name: each.astimezone() for name, each in arguments.items() if isinstance(each, datetime)}
     try:
-        plain: Mapping[str, Any] = to_jsonable_python(arguments)
+        plain: Mapping[str, Any] = to_jsonable_python({**arguments, **local})
     except (PydanticSerializationError, RecursionError, ValueError) as error:
         raise InputError(f"an argument cannot be given to another process: {error}") from None
     return plain

@@ -22,6 +22,7 @@ from stitch.trees.requests.trees import Trees, given_schema
 from stitch.trees.requests.versioned import TreeVersion, VersionedTree
 
 if TYPE_CHECKING:
+    from stitch.core.times import Time
     from stitch.retrieve.path import NodeSelection
     from stitch.trees.requests.conversation import Confirm, TreeReply
 
@@ -108,12 +109,12 @@ class RemoteTree(Remote, VersionedTree):
         return self
 
     @override
-    def at(self, version: str | float) -> TreeVersion:
+    def at(self, version: Time) -> TreeVersion:
         commit = self._call("tree.at", {"version": version})
         return RemoteTreeVersion(commit, RemoteTree(self._client, TreePlace(self.name, self.branch, commit.id)))
 
     @override
-    def diff(self, before: str | float, after: str | float | None = None) -> TreeDiff:
+    def diff(self, before: Time, after: Time | None = None) -> TreeDiff:
         return diff(self.at(before).tree, self.tree if after is None else self.at(after).tree)
 
     # In words: by the model that is set where the memory is.

@@ -1,10 +1,14 @@
 """A user corrects, retires and erases steps, and keeps copies."""
 
 import json
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+
+import pytest
 
 from doubles.files import files_with
 from stitch import open_memory
+from stitch.errors import InputError
 from stitch.lifecycle.selection import Selector
 from stitch.server.operations.upkeep import history
 
@@ -149,3 +153,35 @@ def test_steps_are_labeled_anew_in_place(memory):
     memory.lifecycle.relabel()
     assert memory.get("trip", "boat").snippet().intent == before
     assert memory.status().stored == 8
+
+
+def test_times_of_python_are_times(memory):
+    now = datetime.now(timezone.utc)
+    memory.add({"role": "user", "content": "The kayak is red.", "id": "k", "timestamp": now}, trajectory="trip")
+    assert memory.get("trip", "k").step.timestamp == now.isoformat()
+    assert memory.search("the kayak", asked_at=now, as_of=datetime(2020, 1, 1)).hits == ()
+    assert memory.lifecycle.count(Selector(accepted_before=now - timedelta(days=9))) == 0
+    assert memory.lifecycle.expire([], now=now).rules == ()
+    assert memory.themes(as_of=datetime(2020, 1, 1)) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda memory: memory.add("x", trajectory=5),
+        lambda memory: memory.add({"role": "user", "content": "x", "timestamp": True}, trajectory="trip"),
+        lambda memory: memory.search("x", trajectory=["a"]),
+        lambda memory: memory.search("x", asked_at=[1]),
+        lambda memory: memory.search("x", as_of=True),
+        lambda memory: memory.lifecycle.correct("boat", trajectory="trip", text=b"x"),
+        lambda memory: memory.lifecycle.correct("boat", trajectory="trip", labels="x"),
+        lambda memory: memory.lifecycle.correct("boat", trajectory="trip", asks=[5]),
+        lambda memory: memory.lifecycle.erase("trip"),
+        lambda memory: memory.delete(None),
+        lambda memory: memory.delete(None, trajectory="trip"),
+    ],
+)
+def test_what_is_of_a_wrong_type_is_told_in_a_line(memory, call):
+    with pytest.raises(InputError) as caught:
+        call(memory)
+    assert "\n" not in caught.value.message

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import timezone
 from typing import Any
 
+from stitch.core.times import Time, moment_said
 from stitch.errors import InputError, some_of
 from stitch.text.dates import read_timestamp
 from stitch.trees.core.commits import Commit
@@ -87,16 +88,17 @@ class TreeVersions(ABC):
                 found.append(self._commits[before])
         return found[::-1]
 
-    def version_at(self, when: str | float, *, branch: str) -> str:
+    def version_at(self, when: Time, *, branch: str) -> str:
         """The version that is meant by its id, or the last one of a branch at a time.
 
         Args:
-            when: An id, Unix seconds, or a time as ISO 8601 writes it (UTC if it says no zone).
+            when: An id, Unix seconds, a time of Python, or one as ISO 8601 writes it (UTC if it says no zone).
             branch: Whose versions a time means.
 
         Raises:
             InputError: There is no such version, or none at that time.
         """
+        when = moment_said(when)
         if isinstance(when, str):
             with self._lock:
                 if when in self._commits:
@@ -113,9 +115,9 @@ class TreeVersions(ABC):
             )
         return then[-1].id
 
-    def existed_at(self, when: str | float) -> bool:
+    def existed_at(self, when: Time) -> bool:
         """Whether there was a version at a time; what is no time is left to `version_at`."""
-        moment = _seconds(when)
+        moment = _seconds(moment_said(when))
         return moment is None or _made(self.commits[0]) <= moment
 
     def schema(self, version: str) -> Schema:

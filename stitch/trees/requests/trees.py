@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import Unpack
 
+from stitch.core.times import Time
 from stitch.errors import InputError
 from stitch.ingest.trees import Incoming, tree_name
 from stitch.trees.core.commits import MAIN, tree_names
@@ -136,7 +137,7 @@ class Trees:
         )  # fmt: skip
 
     def select(
-        self, query: str, *, tree: str | None = None, as_of: str | float | None = None, **options: Unpack[SelectOptions]
+        self, query: str, *, tree: str | None = None, as_of: Time | None = None, **options: Unpack[SelectOptions]
     ) -> NodeSelection:
         """Ask all versions of a tree, or of all trees, by one path query, such as `/Version[message ~= "poster"]//POI`.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from typing_extensions import Unpack
 
 from stitch.core import Step, trajectory_name
+from stitch.core.times import Time
 from stitch.errors import ConflictError, InputError, SettingsError
 from stitch.ingest.trees import Incoming, commit_time
 from stitch.trees.core.commits import MAIN, Commit
@@ -141,7 +142,7 @@ class VersionedTree:
         self.version = self._log.head(self.branch)
         return self
 
-    def at(self, version: str | float) -> TreeVersion:
+    def at(self, version: Time) -> TreeVersion:
         """A version by its id, a branch, or a time (ISO 8601 or Unix seconds): the last one then."""
         log = self._log
         return TreeVersion(log, log.commit(log.version_at(version, branch=self.branch)), asker=self._parts.asker)
@@ -154,7 +155,7 @@ class VersionedTree:
         """The commits of all branches, the first first."""
         return self._log.commits
 
-    def diff(self, before: str | float, after: str | float | None = None) -> TreeDiff:
+    def diff(self, before: Time, after: Time | None = None) -> TreeDiff:
         """The difference of a version (the one on which it stands, if none is named) from an earlier one."""
         return self._log.diff(self.at(before).id, self.version if after is None else self.at(after).id)
 
@@ -162,8 +163,8 @@ class VersionedTree:
         self,
         query: str,
         *,
-        version: str | float | None = None,
-        as_of: str | float | None = None,
+        version: Time | None = None,
+        as_of: Time | None = None,
         threshold: float | None = None,
         margin: float | None = None,
         k: int | None = None,
@@ -356,7 +357,7 @@ class VersionedTree:
         return self._commit([new._replace(schema=chosen)], trajectory=None)[0]
 
     def revert(
-        self, version: str | float, *, message: str = "", author: str = PERSON, trajectory: str | None = None
+        self, version: Time, *, message: str = "", author: str = PERSON, trajectory: str | None = None
     ) -> Commit:
         """Restore a version of the tree, as a commit of its own that undoes nothing of the history.
 
@@ -372,7 +373,7 @@ class VersionedTree:
         new = new._replace(schema=None if schema == self.schema else schema)
         return self._commit([new], trajectory=trajectory)[0]
 
-    def begin_branch(self, name: str, *, at: str | float | None = None) -> VersionedTree:
+    def begin_branch(self, name: str, *, at: Time | None = None) -> VersionedTree:
         """Begin another line of versions, at a version or where this stands; return the tree standing there.
 
         Raises:
