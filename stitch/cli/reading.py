@@ -11,7 +11,7 @@ import click
 from stitch.console.nodes import print_nodes, query_options
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory
 from stitch.console.printing import cost_lines, one_line, print_json, print_told
-from stitch.core import Statement, Step, StepLabels, StepState
+from stitch.core import Statement, StepLabels, StepState
 from stitch.core.intent import labels_in_words
 from stitch.server.operations import labels as of_labels
 from stitch.server.operations import questions, steps, trees, upkeep
@@ -113,7 +113,7 @@ def history(told: upkeep.History, say: Say, step: str, **_: Any) -> None:
             intent = StepLabels.model_validate(revision.labels).intent
             kinds = ", ".join([*intent.event_types, *(f"[{name}]" for name in intent.entity_types)])
             say(f"  {intent.scope or '-'}: {kinds}")
-        say(f"  {' '.join(Step.model_validate(revision.step).content.split())}")
+        say(f"  {' '.join(str(revision.step['content']).split())}")
     if not told.revisions:
         say(f"stitch: step {step} of {told.trajectory} was never corrected", err=True)
 

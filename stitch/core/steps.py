@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field, JsonValue, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationInfo, field_validator, model_validator
 
 from stitch.core.times import said_time
 from stitch.core.trust import Origin, origin_of
@@ -15,6 +15,10 @@ from stitch.errors import InputError, ScopeError
 
 MAX_NAME_CHARS = 512
 """The longest id of a tenant, trajectory, step or session."""
+
+KEPT = "kept"
+"""The context in which a journal reads its steps: one that says nothing may stand there, for earlier versions let a
+correction empty it."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -156,7 +160,9 @@ class Step(BaseModel, frozen=True, extra="forbid"):
             raise ValueError(f"{error.message}; {error.hint}") from None
 
     @model_validator(mode="after")
-    def _says_something(self) -> Step:
+    def _says_something(self, info: ValidationInfo) -> Step:
+        if info.context == KEPT:
+            return self
         if not self.content.strip() and not self.tool_calls and self.tool_name is None:
             raise ValueError("content is empty and no tool is involved")
         return self

@@ -23,7 +23,7 @@ from stitch.ingest.snippets import EmbedMode, SnippetProjection
 from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates, chunks
 from stitch.ingest.store_health import StoreHealth
 from stitch.ingest.threads import ALL_LEFT, Job, WorkerThreads
-from stitch.journal import Entry, Journal
+from stitch.journal import DamagedStepError, Entry, Journal
 from stitch.journal.entries import differences
 
 FOLLOWS = "its vector follows"
@@ -241,7 +241,8 @@ class Worker:
 
         What waits for a patient labeler is labeled now.
         """
-        with self.held(tenant, trajectory) as state:
+        count = 0
+        with _despite_damage(), self.held(tenant, trajectory) as state:
             count = self.work_off(state, self.accepted(state, states=UNFINISHED))
         self._flushed()
         return count
@@ -270,7 +271,8 @@ class Worker:
         """
         patient = self._labeling.lets_wait
         due = (StepState.LABELED,) if patient else (StepState.ACCEPTED, StepState.LABELED)
-        with self.held(tenant, trajectory) as state:
+        count = 0
+        with _despite_damage(), self.held(tenant, trajectory) as state:
             count = self.work_off(state, self.accepted(state, states=due), awaited=False)
         if self.label_threads:
             self.threads.announce(tenant, trajectory)
@@ -370,15 +372,16 @@ class Worker:
         unlabeled = set[int]()
         for tenant, trajectory in self._journal.unfinished(UNFINISHED):
             entries = self._journal.entries(tenant, trajectory, states=UNFINISHED)
-            for chunk in chunks(entries, _PIECE_STEPS):
-                self._stand_back()
-                unlabeled.update(entry.seq for entry in chunk if entry.labels is None)
-                piece = self._lacking(chunk)
-                if piece:
-                    self._put_piece(tenant, trajectory, piece)
-                    self._flushed()
-                progress.advance(len(chunk))
-                yield len(piece)
+            with _despite_damage():
+                for chunk in chunks(entries, _PIECE_STEPS):
+                    self._stand_back()
+                    unlabeled.update(entry.seq for entry in chunk if entry.labels is None)
+                    piece = self._lacking(chunk)
+                    if piece:
+                        self._put_piece(tenant, trajectory, piece)
+                        self._flushed()
+                    progress.advance(len(chunk))
+                    yield len(piece)
         self._tried &= unlabeled
         for tenant, trajectory in self._snippets.owed:
             with self._states.held(tenant, trajectory):
@@ -450,6 +453,15 @@ class Worker:
     def _lacks_vector(self, entry: Entry) -> bool:
         unlabeled = entry.labels is None and entry.state in UNFINISHED and entry.seq not in self._tried
         return entry.state is StepState.LABELED or unlabeled
+
+
+@contextmanager
+def _despite_damage() -> Iterator[None]:
+    """Let a trajectory with a step that cannot be read wait: the others, and other tenants, must not."""
+    try:
+        yield
+    except DamagedStepError as error:
+        _log.warning("%s; steps that wait there go on waiting (%s)", error.message, error.hint)
 
 
 def _is_same(before: Entry, now: Entry | None) -> bool:

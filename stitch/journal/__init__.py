@@ -4,6 +4,7 @@ from stitch.journal.copies import copy_running
 from stitch.journal.entries import (
     Checkpoint,
     DamagedRecordError,
+    DamagedStepError,
     Entry,
     IngestCounts,
     KeptStep,
@@ -17,6 +18,6 @@ from stitch.journal.tables import VERSION
 from stitch.journal.versions import check_version
 
 __all__ = [
-    "VERSION", "Checkpoint", "DamagedRecordError", "Entry", "IngestCounts", "Journal", "KeptStep", "NewRecord",
-    "Record", "Revision", "Selected", "check_version", "copy_running",
+    "VERSION", "Checkpoint", "DamagedRecordError", "DamagedStepError", "Entry", "IngestCounts", "Journal", "KeptStep",
+    "NewRecord", "Record", "Revision", "Selected", "check_version", "copy_running",
 ]  # fmt: skip

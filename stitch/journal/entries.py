@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import orjson
+from pydantic import ValidationError
 
 from stitch.core import (
     ContextualIntent,
@@ -250,24 +251,26 @@ def encode_step(step: Step, *, max_chars: int) -> tuple[bytes, bytes]:
     The order of keys in arguments and metadata is kept, but does not count in the digest.
 
     Raises:
-        StepRejectedError: The step is longer than `max_chars` characters, or JSON cannot carry it and read it back.
+        StepRejectedError: The step is longer than `max_chars` characters, or could not be read back as it is.
     """
     try:
-        fields = step.model_dump(exclude_defaults=True)
+        fields = step.model_dump(exclude_defaults=True, warnings=False)
         try:
             payload, canonical = orjson.dumps(fields), orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
         except TypeError:  # an integer of more than 64 bits, which only the standard library writes
             payload = json.dumps(fields, ensure_ascii=False).encode()
             canonical = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
             orjson.loads(payload)  # whoever reads a journal, an export or an answer may be stricter
-        plain = all(isinstance(value, str) for value in fields.values())  # JSON gives back what it was given
-        read = fields if plain else Step.model_validate_json(payload).model_dump(exclude_defaults=True)
+        read = Step.model_validate_json(payload).model_dump(exclude_defaults=True)  # a copy may break the rules
+    except ValidationError as error:
+        cause = error.errors(include_url=False, include_input=False)[0]["msg"].removeprefix("Value error, ")
+        raise StepRejectedError(f"step {step.id!r} cannot be kept: {cause}") from error
     except (TypeError, ValueError, RecursionError) as error:
         cause = str(error).splitlines()[0]
         raise StepRejectedError(f"step {step.id!r} cannot be written as JSON: {cause}") from error
     if read != fields:
         name = next(name for name in fields if read.get(name) != fields[name])
-        raise StepRejectedError(f"step {step.id!r} cannot be written as JSON: {name} holds what is no finite number")
+        raise StepRejectedError(f"step {step.id!r} cannot be written as JSON: {name} would not be read as it is")
     if len(payload) > max_chars and (chars := len(payload.decode())) > max_chars:
         raise StepRejectedError(
             f"step {step.id!r} has {chars} characters as JSON, at most {max_chars} are allowed",
@@ -321,6 +324,10 @@ class Record(NamedTuple):
 
 class DamagedRecordError(JournalError):
     """A record is not as it was written."""
+
+
+class DamagedStepError(JournalError):
+    """A step, or what was made of it, cannot be read."""
 
 
 class NewRecord(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, select, update
 
 from stitch.core import ChangeKind, Step, StepLabels, StepState
+from stitch.core.steps import KEPT
 from stitch.errors import JournalError
 from stitch.journal.database import Session
 from stitch.journal.entries import Checkpoint, Encoded, Revision, encode_labels, encode_step
@@ -251,7 +252,7 @@ def _clean_revisions(db: Session, revisions: Sequence[tuple[int, bytes]]) -> Non
 def _revision(at: float, by: str, step: bytes, row: bytes | None) -> Revision:
     try:
         made = None if row is None else StepLabels.model_validate_json(row)
-        return Revision(at, by, Step.model_validate_json(step), made)
+        return Revision(at, by, Step.model_validate_json(step, context=KEPT), made)
     except ValueError as error:
         raise JournalError(
             "what a step was before its correction is damaged in the journal", hint="`stitch verify` names the step"

@@ -9,9 +9,9 @@ import orjson
 from sqlalchemy import Text, and_, bindparam, func, insert, select, update
 
 from stitch.core import ChangeKind, Step, StepLabels, StepState
-from stitch.errors import JournalError
+from stitch.core.steps import KEPT
 from stitch.journal.database import Database, Session
-from stitch.journal.entries import Entry
+from stitch.journal.entries import DamagedStepError, Entry
 from stitch.journal.tables import NOT_STORED, changes, checksum, labels, one_of, states, steps, trajectories
 
 if TYPE_CHECKING:
@@ -87,12 +87,13 @@ def entry_of(row: Sequence[Any]) -> Entry:
     """A row of `ENTRIES` as an entry."""
     seq, tenant, trajectory, position, payload, recorded, state, reason, made, retired_at = row
     try:
-        step = Step.model_validate_json(payload)
+        step = Step.model_validate_json(payload, context=KEPT)
         kept = None if made is None else StepLabels.model_validate_json(made)
         kept_state = StepState(state)
     except ValueError as error:
-        raise JournalError(
-            f"step {position} of trajectory {trajectory!r} is damaged in the journal", hint="stitch verify --repair"
+        raise DamagedStepError(
+            f"step {position} of trajectory {trajectory!r} is damaged in the journal",
+            hint="`stitch verify --repair` takes what the store has of it",
         ) from error
     return Entry(seq, tenant, trajectory, position, step, recorded, kept_state, reason, kept, retired_at=retired_at)
 

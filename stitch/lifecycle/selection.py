@@ -50,11 +50,13 @@ def select(ingestor: Ingestor, selector: Selector, *, tenant: str) -> list[Selec
     if selector == Selector():
         raise InputError("no steps are selected", hint="name a trajectory, step, scope, event type or age, or --all")
     check_canceled()
-    vocabulary = ingestor.inventory(tenant).vocabulary()
-    check_canceled()
 
     def aliases(kind: LabelKind, value: str | None) -> frozenset[str] | None:
-        return None if value is None else vocabulary.aliases(vocabulary.canonical_label(Label(kind, value)))
+        if value is None:
+            return None
+        vocabulary = ingestor.inventory(tenant).vocabulary()
+        check_canceled()
+        return vocabulary.aliases(vocabulary.canonical_label(Label(kind, value)))
 
     return ingestor.journal.select(
         tenant,

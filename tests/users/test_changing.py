@@ -1,13 +1,15 @@
 """A user corrects, retires and erases steps, and keeps copies."""
 
 import json
+import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from doubles.files import files_with
-from stitch import open_memory
+from stitch import Step, open_memory
 from stitch.errors import InputError
 from stitch.lifecycle.selection import Selector
 from stitch.server.operations.upkeep import history
@@ -20,6 +22,61 @@ def test_a_corrected_scope_is_what_searches_and_labels_say(memory):
     assert memory.get("trip", "nuts").snippet().intent.scope == "allergies"
     assert "allergies" in {scope.name for scope in memory.inventory("trip").scopes}
     assert len(list(memory.lifecycle.corrections())) == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"text": text} for text in ("", " \n", "\x00")),
+        {"metadata": {"share": float("nan")}},
+        {"metadata": {"of": object()}},
+        {"labels": {"event_types": 5}},
+    ],
+    ids=range(6),
+)
+def test_a_correction_that_could_not_be_read_again_is_refused_and_nothing_is_written(memory, given):
+    before = memory.get("trip", "boat")
+    with pytest.raises(InputError):
+        memory.lifecycle.correct("boat", trajectory="trip", **given)
+    assert (memory.get("trip", "boat"), memory.lifecycle.history("boat", trajectory="trip")) == (before, [])
+
+
+def test_a_step_that_is_empty_when_its_secrets_are_out_is_refused(tmp_path):
+    with open_memory(tmp_path / "m", redact=lambda text: "") as memory, pytest.raises(InputError):
+        memory.add(Step(role="user", content="a secret"), trajectory="t")
+    with open_memory(tmp_path / "m") as memory:
+        assert memory.trajectories() == []
+
+
+def of_the_first_step(folder, payload):
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as journal, journal:
+        journal.execute("UPDATE steps SET payload = ? WHERE seq = 1", (payload,))
+        journal.execute("UPDATE states SET state = 'labeled' WHERE seq = 1")
+
+
+def test_a_folder_in_which_a_correction_has_emptied_a_step_opens_and_the_step_is_put_right(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        for text in ("The boat.", "At nine."):
+            memory.add({"role": "user", "content": text}, trajectory="t")
+    of_the_first_step(tmp_path / "m", b'{"role":"user","content":"","id":"0"}')
+    with open_memory(tmp_path / "m") as memory:
+        assert memory.get("t", "0").step.content == ""
+        memory.lifecycle.correct("0", trajectory="t", text="The boat to Faro.")
+        assert [each.step.content for each in memory.lifecycle.history("0", trajectory="t")] == [""]
+        memory.lifecycle.erase(Selector(trajectory="t", step="0"))
+        assert memory.lifecycle.verify().disagreements == ()
+
+
+def test_a_step_that_cannot_be_read_stops_no_other_trajectory(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        for name in ("t", "u"):
+            memory.add({"role": "user", "content": "The boat to Faro leaves at nine."}, trajectory=name)
+    of_the_first_step(tmp_path / "m", b'{"role":"us\xff')
+    with open_memory(tmp_path / "m") as memory:
+        memory.add({"role": "user", "content": "And back at ten."}, trajectory="u")
+        assert len(memory.search("When does the boat to Faro leave?", trajectory="u", k=8).hits) == 2
+        memory.flush()
+        assert memory.lifecycle.verify(repair=True).disagreements == ()
 
 
 def test_a_scope_that_was_renamed_step_by_step_gets_its_name_back(tmp_path):
