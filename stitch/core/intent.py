@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel
 
@@ -174,6 +174,8 @@ class LabelMerge(BaseModel, frozen=True):
     position: int = 0
     """The step at which the merge was made."""
     made_by: str = "local"
+    trajectory: str = ""
+    """In the label space of several trajectories, the one whose scopes it merges; other kinds are merged in all."""
 
 
 class LabelVocabulary:
@@ -187,6 +189,8 @@ class LabelVocabulary:
         """Start with merges, and with scopes that are known: those that are phases belong to their goals."""
         self._merges: list[LabelMerge] = []
         self._into: dict[Label, str] = {}
+        self._scopes_into: dict[tuple[str, str], str] = {}
+        """Scopes by trajectory and name that are merged in this trajectory alone."""
         self._aliases: dict[Label, frozenset[str]] | None = None
         self._phases: dict[str, list[str]] = {}
         for scope in scopes:
@@ -205,19 +209,25 @@ class LabelVocabulary:
         """Whether any label reads as another."""
         return bool(self._merges)
 
+    @property
+    def by_trajectory(self) -> bool:
+        """Whether it depends on its trajectory how a scope reads."""
+        return bool(self._scopes_into)
+
     def merge(self, merge: LabelMerge) -> None:
         """Record that `merge.alias` reads as `merge.into`.
 
         Raises:
             ValueError: The alias already is an alias, or the merge would close a circle.
         """
-        alias = Label(merge.kind, merge.alias)
-        if alias in self._into:
-            raise ValueError(f"{merge.alias!r} is already merged into {self._into[alias]!r}")
-        if self.canonical(merge.kind, merge.into) == merge.alias:
+        into: dict[Any, str] = self._scopes_into if merge.trajectory else self._into
+        alias = (merge.trajectory, merge.alias) if merge.trajectory else Label(merge.kind, merge.alias)
+        if alias in into:
+            raise ValueError(f"{merge.alias!r} is already merged into {into[alias]!r}")
+        if self.canonical(merge.kind, merge.into, trajectory=merge.trajectory) == merge.alias:
             raise ValueError(f"{merge.alias!r} cannot be merged into its own alias {merge.into!r}")
         self._merges.append(merge)
-        self._into[alias] = merge.into
+        into[alias] = merge.into
         self._aliases = None
 
     def undo(self, kind: LabelKind, alias: str) -> bool:
@@ -228,28 +238,32 @@ class LabelVocabulary:
         self._aliases = None
         return True
 
-    def canonical(self, kind: LabelKind, value: str) -> str:
-        """The label under which `value` is read; itself unless it was merged."""
+    def canonical(self, kind: LabelKind, value: str, *, trajectory: str = "") -> str:
+        """The label under which `value` is read in a trajectory; itself unless it was merged."""
+        if self._scopes_into and kind is LabelKind.SCOPE:
+            while (into := self._scopes_into.get((trajectory, value))) is not None:
+                value = into
         while (into := self._into.get(Label(kind, value))) is not None:
             value = into
         return value
 
-    def canonical_label(self, label: Label) -> Label:
+    def canonical_label(self, label: Label, *, trajectory: str = "") -> Label:
         """As `canonical`, for a label with its kind."""
-        return Label(label.kind, self.canonical(label.kind, label.value)) if self._into else label
+        return Label(label.kind, self.canonical(*label, trajectory=trajectory)) if self._merges else label
 
-    def canonical_intent(self, intent: ContextualIntent) -> ContextualIntent:
+    def canonical_intent(self, intent: ContextualIntent, *, trajectory: str = "") -> ContextualIntent:
         """As `canonical`, for the labels of a step; what reads alike stands once."""
         read: dict[str, str | tuple[str, ...] | None] = {}
         for kind, field in LABEL_FIELDS.items():
             values = intent.of(kind)
-            if any((kind, value) in self._into for value in values):
-                canonical = _bounded(self.canonical(kind, value) for value in values)
+            moved = kind is LabelKind.SCOPE and (trajectory, intent.scope) in self._scopes_into
+            if moved or any((kind, value) in self._into for value in values):
+                canonical = _bounded(self.canonical(kind, value, trajectory=trajectory) for value in values)
                 read[field] = canonical if kind is not LabelKind.SCOPE else next(iter(canonical), None)
         return intent.model_copy(update=read) if read else intent  # what was not merged has been looked at
 
     def aliases(self, label: Label) -> frozenset[str]:
-        """All stored values that read as `label`, itself included; those of a goal's phases read as the goal, too."""
+        """All stored values that read as `label` somewhere, itself included; those of a goal's phases read so, too."""
         phases = self._phases.get(label.value, ()) if label.kind is LabelKind.SCOPE else ()
         own = self._own_aliases(label)
         return own.union(*(self._own_aliases(Label(label.kind, phase)) for phase in phases)) if phases else own
@@ -265,13 +279,16 @@ class LabelVocabulary:
         return found
 
     def _own_aliases(self, label: Label) -> frozenset[str]:
-        if not self._into:
+        if not self._merges:
             return frozenset((label.value,))
         if self._aliases is None:
             aliases: dict[Label, set[str]] = {}
             for alias in self._into:
                 canonical = self.canonical_label(alias)
                 aliases.setdefault(canonical, {canonical.value}).add(alias.value)
+            for trajectory, name in self._scopes_into:
+                canonical = self.canonical_label(Label(LabelKind.SCOPE, name), trajectory=trajectory)
+                aliases.setdefault(canonical, {canonical.value}).add(name)
             # Only now, for another thread may ask meanwhile.
             self._aliases = {label: frozenset(own) for label, own in aliases.items()}
         return self._aliases.get(label) or frozenset((label.value,))

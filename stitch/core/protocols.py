@@ -5,7 +5,7 @@ Each protocol has one suite of contract tests in `tests/contracts`, which every 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -72,6 +72,8 @@ class DensityQuery:
     tenant: str
     labels: Mapping[Label, frozenset[str]] = field(default_factory=dict)
     """Canonical labels of the filter, each with all stored values that read as it (`LabelVocabulary.aliases`)."""
+    matches: Callable[[MemorySnippet], Collection[Label]] | None = None
+    """The labels that a snippet carries, where it depends on its trajectory how a scope reads."""
     trajectory: str | None = None
     vector: Vectors | None = None
     """Query vector; similarity has no dense part if None."""

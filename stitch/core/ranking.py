@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from stitch.core.intent import PHASE_MARK, ContextualIntent, IntentFilter, Label, LabelKind, LabelVocabulary, goal_of
+from stitch.core.intent import IntentFilter, Label, LabelKind, LabelVocabulary, goal_of
 from stitch.core.snippets import MemorySnippet
 
 _NO_MERGES = LabelVocabulary()
@@ -163,12 +163,12 @@ LABEL_DENSITY = RankingRule(tiers=((DENSITY,),))
 
 
 def match(
-    intent: ContextualIntent, labels: frozenset[Label], vocabulary: LabelVocabulary = _NO_MERGES
+    snippet: MemorySnippet, labels: frozenset[Label], vocabulary: LabelVocabulary = _NO_MERGES
 ) -> frozenset[Label]:
-    """The labels of the filter that `intent` carries, after merges."""
+    """The labels of the filter that a snippet carries, after merges."""
     if not labels:
         return frozenset()
-    own = set(map(vocabulary.canonical_label, intent.labels()))
+    own = set(vocabulary.canonical_intent(snippet.intent, trajectory=snippet.trajectory).labels())
     scope = next((label for label in own if label.kind is LabelKind.SCOPE), None)
     if scope is not None and scope not in labels:  # a phase is matched by its goal, where it is not named itself
         own.add(Label(scope.kind, goal_of(scope.value)))
@@ -177,31 +177,27 @@ def match(
 
 def matcher(
     labels: frozenset[Label], vocabulary: LabelVocabulary = _NO_MERGES
-) -> Callable[[ContextualIntent], frozenset[Label]]:
-    """`match` for many intents and the same labels, which must be canonical: merges are looked up once."""
+) -> Callable[[MemorySnippet], frozenset[Label]]:
+    """`match` for many snippets and the same labels, which must be canonical: merges are looked up once."""
     read_as: dict[LabelKind, dict[str, Label]] = {}
     for label, values in vocabulary.readings(labels).items():
         for value in values:
             read_as.setdefault(label.kind, {})[value] = label
     nothing = frozenset[Label]()
     if not read_as:
-        return lambda intent: nothing
-    kinds, scopes = tuple(read_as.items()), read_as.get(LabelKind.SCOPE)
+        return lambda snippet: nothing
+    kinds = tuple((kind, known) for kind, known in read_as.items() if kind is not LabelKind.SCOPE)
 
-    def matched(intent: ContextualIntent) -> frozenset[Label]:
+    def matched(snippet: MemorySnippet) -> frozenset[Label]:
+        intent = snippet.intent
         found = [known[value] for kind, known in kinds for value in intent.of(kind) if value in known]
-        if scopes and (goal := _goal_in(intent, scopes)) is not None:
-            found.append(goal)
+        if LabelKind.SCOPE in read_as and intent.scope is not None:
+            name = vocabulary.canonical(LabelKind.SCOPE, intent.scope, trajectory=snippet.trajectory)
+            scope = Label(LabelKind.SCOPE, name)  # a phase is matched by its goal, where it is not named itself
+            found += {scope if scope in labels else Label(LabelKind.SCOPE, goal_of(name))} & labels
         return frozenset(found) if found else nothing
 
     return matched
-
-
-def _goal_in(intent: ContextualIntent, known: Mapping[str, Label]) -> Label | None:
-    """The goal that a phase is matched by, where the phase itself is not known."""
-    if intent.scope is None or intent.scope in known or PHASE_MARK not in intent.scope:
-        return None
-    return known.get(goal_of(intent.scope))
 
 
 def density(matched: frozenset[Label], *, count: DensityCount = DensityCount.VALUES) -> float:
@@ -226,7 +222,7 @@ def rank_by_label_density(
     labels = frozenset(map(vocabulary.canonical_label, intent_filter.labels()))
     scored = []
     for snippet, similarity in candidates:
-        matched = match(snippet.intent, labels, vocabulary)
+        matched = match(snippet, labels, vocabulary)
         parts = {DENSITY: density(matched, count=count), SIMILARITY: similarity}
         scored.append(ScoredSnippet(snippet, matched, parts, similarity))
     scored.sort(key=LABEL_DENSITY.key)

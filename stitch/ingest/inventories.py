@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
@@ -35,8 +35,9 @@ _EMPTY = LabelInventory()
 def unite(inventories: Iterable[LabelInventory]) -> LabelInventory:
     """The label space of several trajectories together; of none, an empty one.
 
-    Scopes stay apart, one summary per trajectory; counts are added. Where two trajectories merged labels in ways that
-    cannot both hold, the merge of the earlier one does, and the labels of the other are read through it.
+    Scopes stay apart with their merges, one summary per trajectory; counts are added. Where two trajectories merged
+    other labels in ways that cannot both hold, the merge of the earlier one does, and the labels of the other are read
+    through it.
     """
     return Union().update({f"{number:09}": part for number, part in enumerate(inventories)})
 
@@ -61,7 +62,7 @@ class Union:
         self._merges: tuple[LabelMerge, ...] = ()
         """Those that hold, in order; the same object until others do."""
         self._into: dict[Label, str] = {}
-        """The labels that are merged, each with the one as which it reads."""
+        """The labels that are merged in all parts, each with the one as which it reads."""
 
     def update(self, changed: Mapping[str, LabelInventory]) -> LabelInventory:
         """Replace some parts, or add them, by their names; return the union in the order of names.
@@ -84,14 +85,15 @@ class Union:
 
     def _merge(self) -> None:
         """Apply the merges of all parts in order, as far as they hold together."""
-        vocabulary, held = LabelVocabulary(), dict[tuple[LabelKind, str, str], LabelMerge]()
-        for merge in chain.from_iterable(self._parts[name].merges for name in sorted(self._parts)):
-            said = merge.kind, merge.alias, merge.into
+        vocabulary, held = LabelVocabulary(), dict[tuple[LabelKind, str, str, str], LabelMerge]()
+        for merge in chain.from_iterable(_own_merges(self._parts[name]) for name in sorted(self._parts)):
+            said = merge.kind, merge.alias, merge.into, merge.trajectory
             if said not in held:
                 with suppress(ValueError):  # against an earlier merge
                     vocabulary.merge(merge)
                     held[said] = merge
-        into = {label: vocabulary.canonical(*label) for label in (Label(kind, alias) for kind, alias, _ in held)}
+        labels = [Label(kind, alias) for kind, alias, *_ in held if kind is not LabelKind.SCOPE]
+        into = {label: vocabulary.canonical(*label) for label in labels}
         if into != self._into:
             self._into = into
             self._reads.clear()
@@ -123,6 +125,15 @@ class Union:
             merges=self._merges,
             steps=sum(part.steps for part in self._parts.values()),
         )
+
+
+def _own_merges(part: LabelInventory) -> Iterator[LabelMerge]:
+    """The merges of a trajectory as they stand among those of others: of scopes they are its own."""
+    trajectory = next((scope.trajectory for scope in part.scopes), "")
+    for merge in part.merges:
+        of_scope = merge.kind is LabelKind.SCOPE
+        if not of_scope or trajectory:
+            yield merge.model_copy(update={"trajectory": trajectory}) if of_scope else merge
 
 
 def _together(parts: Sequence[EntityTypeSummary]) -> EntityTypeSummary:

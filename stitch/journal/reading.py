@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import and_, bindparam, func, or_, select
@@ -253,10 +253,13 @@ class Lookups(Part):
         trajectory: str | None = None,
         step: str | None = None,
         accepted_before: float | None = None,
-        scopes: Collection[str] | None = None,
+        scopes: Callable[[str, str], bool] | None = None,
         event_types: Collection[str] | None = None,
     ) -> list[Selected]:
-        """The steps of a tenant to which all applies that is given, in the order of acceptance."""
+        """The steps of a tenant to which all applies that is given, in the order of acceptance.
+
+        `scopes` says of a trajectory and a scope whether it is meant.
+        """
         asked = given(tenant=tenant, trajectory=trajectory, step=step, accepted_before=accepted_before)
         if scopes is None and event_types is None:
             rows = self._db.rows(narrowed(_SELECTED, *asked), **asked)
@@ -264,7 +267,9 @@ class Lookups(Part):
         found = []
         for seq, name, known, _, row in self._db.rows(narrowed(_SELECTED_BY_LABELS, *asked), **asked):
             scope, events, _ = read_labels(row)
-            if (scopes is None or scope in scopes) and (event_types is None or not set(event_types).isdisjoint(events)):
+            if (scopes is None or (scope and scopes(name, scope))) and (
+                event_types is None or not set(event_types).isdisjoint(events)
+            ):
                 found.append(Selected(seq, name, known, True))
         return found
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator
 
-from stitch.core import Label, LabelKind
+from stitch.core import Label, LabelKind, LabelVocabulary, goal_of
 from stitch.core.cancellation import check_canceled
 from stitch.core.steps import Name
 from stitch.core.times import moment_said
@@ -38,7 +39,7 @@ class Selector(BaseModel, frozen=True, extra="forbid"):
 def select(ingestor: Ingestor, selector: Selector, *, tenant: str) -> list[Selected]:
     """The steps of a tenant that a selector means, in the order of acceptance.
 
-    Labels are read through merges, as a search reads them.
+    Labels are read through merges, as a search reads them: a scope by the name under which its trajectory shows it.
 
     Raises:
         InputError: The selector is none, says nothing, or names a step without its trajectory.
@@ -51,21 +52,31 @@ def select(ingestor: Ingestor, selector: Selector, *, tenant: str) -> list[Selec
         raise InputError("no steps are selected", hint="name a trajectory, step, scope, event type or age, or --all")
     check_canceled()
 
-    def aliases(kind: LabelKind, value: str | None) -> frozenset[str] | None:
-        if value is None:
-            return None
+    scopes: Callable[[str, str], bool] | None = None
+    event_types = None
+    if selector.scope is not None or selector.event_type is not None:
         vocabulary = ingestor.inventory(tenant).vocabulary()
         check_canceled()
-        return vocabulary.aliases(vocabulary.canonical_label(Label(kind, value)))
-
+        if selector.event_type is not None:
+            event = Label(LabelKind.EVENT_TYPE, selector.event_type)
+            event_types = vocabulary.aliases(vocabulary.canonical_label(event))
+        if selector.scope is not None:
+            named = vocabulary.canonical(LabelKind.SCOPE, selector.scope, trajectory=selector.trajectory or "")
+            scopes = partial(_is_shown, vocabulary, named)
     return ingestor.journal.select(
         tenant,
         trajectory=selector.trajectory,
         step=selector.step,
         accepted_before=selector.accepted_before,
-        scopes=aliases(LabelKind.SCOPE, selector.scope),
-        event_types=aliases(LabelKind.EVENT_TYPE, selector.event_type),
+        scopes=scopes,
+        event_types=event_types,
     )
+
+
+def _is_shown(vocabulary: LabelVocabulary, scope: str, trajectory: str, stored: str) -> bool:
+    """Whether a stored scope is one that is called so where its trajectory is shown, or a phase of it."""
+    shown = vocabulary.canonical(LabelKind.SCOPE, stored, trajectory=trajectory)
+    return scope in (shown, goal_of(shown))
 
 
 def by_trajectory(selected: Iterable[Selected]) -> list[tuple[str, list[Selected]]]:

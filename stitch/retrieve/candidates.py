@@ -65,7 +65,7 @@ def as_read(hits: Sequence[ScoredSnippet], vocabulary: LabelVocabulary) -> list[
         return list(hits)
     read = []
     for hit in hits:
-        intent = vocabulary.canonical_intent(own := hit.snippet.intent)
+        intent = vocabulary.canonical_intent(own := hit.snippet.intent, trajectory=hit.snippet.trajectory)
         read.append(hit if intent is own else hit._replace(snippet=hit.snippet.model_copy(update={"intent": intent})))
     return read
 
@@ -175,10 +175,13 @@ class Pool:
     @cached_property
     def scopes(self) -> list[str]:
         """The scope of each, without its phase; empty for none and for instructions."""
-        named = {one.intent.scope or "" for one in self.snippets}
-        read = {name: goal_of(self.vocabulary.canonical(LabelKind.SCOPE, name)) for name in named}
+        named = {(one.trajectory, one.intent.scope or "") for one in self.snippets}
+        read = {
+            (trajectory, name): goal_of(self.vocabulary.canonical(LabelKind.SCOPE, name, trajectory=trajectory))
+            for trajectory, name in named
+        }
         return [
-            "" if kind is Kind.SETUP else read[one.intent.scope or ""]
+            "" if kind is Kind.SETUP else read[one.trajectory, one.intent.scope or ""]
             for one, kind in zip(self.snippets, self.kinds, strict=True)
         ]
 

@@ -14,6 +14,7 @@ from stitch.core import (
     IntentFilter,
     Label,
     LabelVocabulary,
+    MemorySnippet,
     Origin,
     Ranking,
     RankingRule,
@@ -145,7 +146,7 @@ def explain_rank(
     """Explain the rank of one snippet."""
     place = next(i for i, hit in enumerate(ranking) if hit.snippet.id == wanted)
     hit, last = ranking[place], ranking[min(k, len(ranking)) - 1]
-    own = frozenset(map(vocabulary.canonical_label, hit.snippet.intent.labels()))
+    own = _labels_of(hit.snippet, vocabulary)
     lacking = tuple(sorted(labels - own))
     if place < k:
         return WhyNot(hit, place + 1, len(ranking), k, lacking, last, "", None)
@@ -202,11 +203,15 @@ def _rivals(
     for other in ranking:
         if other is not hit:
             above, beside, _ = _around_density(other, rule)
-            carried = frozenset(map(vocabulary.canonical_label, other.snippet.intent.labels())) & relevant
+            carried = _labels_of(other.snippet, vocabulary) & relevant
             rival = _Rival(above, beside, carried)
             every, winning = rivals[rival]
             rivals[rival] = every + 1, winning + (after(other) < mine)
     return dict(rivals)
+
+
+def _labels_of(snippet: MemorySnippet, vocabulary: LabelVocabulary) -> frozenset[Label]:
+    return vocabulary.canonical_intent(snippet.intent, trajectory=snippet.trajectory).labels()
 
 
 def _changes(labels: frozenset[Label], own: frozenset[Label]) -> Iterator[FilterChange]:

@@ -263,7 +263,9 @@ class IntentRetriever:
         if asked.rule.is_strict:
             said = asked.question.order or asked.question.spans
             size = max(k, LARGE_POOL) if said and asked.rule is STRICT else k
-            query = replace(self._query(asked), labels=asked.vocabulary.readings(asked.labels), k=size)
+            matches = matcher(asked.labels, asked.vocabulary) if asked.vocabulary.by_trajectory else None
+            labels = asked.vocabulary.readings(asked.labels)
+            query = replace(self._query(asked), labels=labels, matches=matches, k=size)
             pool = self._pool_of(asked, self._candidates(asked, query))
             made = [one.snippet.labeled_by for one in pool.candidates if one.matched]
             if asked.rule is not STRICT or 2 * sum(map(is_local, made)) <= len(made):
@@ -337,7 +339,7 @@ class IntentRetriever:
         shown = [hit for hit in found if not (hidden and is_setup(hit.snippet.intent))][: query.k]
         made = []
         for hit in shown:
-            own = matched(hit.snippet.intent)
+            own = matched(hit.snippet)
             counted = hit.density if query.labels and asked.rule.is_strict else density(own, count=self._density)
             similarity = hit.similarity if asked.rule.is_strict else (hit.cosine + hit.lexical) / 2
             made.append(Candidate(hit.snippet, own, counted, similarity, hit.cosine, hit.lexical))

@@ -10,13 +10,13 @@ may share a place. What is returned has its density from its payload.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stitch.core.intent import LABEL_FIELDS
+from stitch.core.intent import LABEL_FIELDS, Label
 from stitch.core.protocols import DensityQuery, SparseVector, StoreHit
 from stitch.core.ranking import DensityCount
 from stitch.core.snippets import MemorySnippet
@@ -168,8 +168,12 @@ class Ranking:
     def _density(self, snippet: MemorySnippet) -> float:
         if not self._values:
             return 0.0
-        carried = ((kind, value) for kind in LABEL_FIELDS for value in snippet.intent.of(kind))
-        matched = {label for each in carried if (label := self._values.get(each)) is not None}
+        matched: Collection[Label]
+        if self._query.matches is not None:
+            matched = self._query.matches(snippet)
+        else:
+            carried = ((kind, value) for kind in LABEL_FIELDS for value in snippet.intent.of(kind))
+            matched = {label for each in carried if (label := self._values.get(each)) is not None}
         return float(len({label.kind for label in matched} if self._query.count is DensityCount.KINDS else matched))
 
 

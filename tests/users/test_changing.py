@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from doubles.files import files_with
-from stitch import Step, open_memory
+from stitch import IntentFilter, Step, open_memory
 from stitch.errors import InputError
 from stitch.lifecycle.selection import Selector
 from stitch.server.operations.upkeep import history
@@ -242,3 +242,32 @@ def test_what_is_of_a_wrong_type_is_told_in_a_line(memory, call):
     with pytest.raises(InputError) as caught:
         call(memory)
     assert "\n" not in caught.value.message
+
+
+@pytest.fixture
+def two_chats(tmp_path):
+    """Two trajectories, of which one has renamed the scope whose name the other keeps."""
+    with open_memory(tmp_path / "m") as memory:
+        memory.add_many([Step(role="user", content=text) for text in ("Ok.", "Fine, thanks.")], trajectory="a")
+        memory.add_many([Step(role="user", content=f"event {n} at the dock") for n in range(30)], trajectory="zz")
+        yield memory
+
+
+def test_a_scope_that_a_trajectory_has_renamed_keeps_its_name_in_another(two_chats):
+    (shown,) = {scope.name for scope in two_chats.inventory("a").scopes}
+    (renamed,) = {scope.name for scope in two_chats.inventory("zz").scopes}
+    assert shown in {merge.alias for merge in two_chats.inventory("zz").merges}
+    told = two_chats.inventory().scopes
+    assert {(scope.trajectory, scope.name) for scope in told} == {("a", shown), ("zz", renamed)}
+    count = two_chats.lifecycle.count
+    assert [count(Selector(scope=name)) for name in (shown, renamed)] == [2, 30]
+    for name, trajectory in ((shown, "a"), (renamed, "zz")):
+        for how in ({"ranking": "strict"}, {}, {"as_of": two_chats.get("zz", "29").recorded}):
+            found = two_chats.search("Ok, the dock?", intent_filter=IntentFilter(scopes=(name,)), k=40, **how)
+            assert {(hit.snippet.trajectory, hit.snippet.intent.scope) for hit in found.hits if hit.matched} == {
+                (trajectory, name)
+            }
+            carried = sum(bool(hit.matched) for hit in found.hits)
+            assert carried == count(Selector(scope=name))
+    two_chats.lifecycle.erase(Selector(scope=renamed))
+    assert [*two_chats.trajectories()] == ["a"]
