@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from stitch.console.options import Say, age_s, answering, json_option, memory_options, opened_memory, together
-from stitch.console.printing import counted, print_proof, print_told
+from stitch.console.printing import counted, one_line, print_proof, print_told
 from stitch.errors import InputError
 from stitch.server.operations import upkeep
 
@@ -131,6 +131,11 @@ def _chosen(given: dict[str, Any], *, action: str) -> dict[str, Any]:
     return {**given, "action": action, "accepted_before": before}
 
 
+def _name_meant(told: upkeep.Forgotten, say: Say) -> None:
+    for trajectory, steps in (told.meant or {}).items():
+        say(f"  {steps:>5}  {one_line(trajectory)}")
+
+
 @answering(upkeep.forget, group=forget, fields=partial(_chosen, action="retire"), exclude_unset=True)
 @_selecting
 @click.option("--reason", metavar="TEXT", default="", help="The reason, for the receipts.")
@@ -145,6 +150,7 @@ def retire(told: upkeep.Forgotten, say: Say, dry_run: bool, **_: Any) -> None:
       stitch forget retire --event-type chat --older-than 90d --memory trip.memory
     """
     say(f"{counted(steps=told.steps)} {'would be' if dry_run else _are(told.steps)} retired")
+    _name_meant(told, say)
     if not told.steps:
         click.echo(f"stitch: {_NONE}, or all of them are retired", err=True)
 
@@ -162,6 +168,7 @@ def unretire(told: upkeep.Forgotten, say: Say, dry_run: bool, **_: Any) -> None:
       stitch forget unretire --trajectory trip-1 --step 12 --memory trip.memory
     """
     say(f"{counted(steps=told.steps)} {_are(told.steps)} {'meant' if dry_run else 'put back'}")
+    _name_meant(told, say)
     if not told.steps:
         click.echo(f"stitch: {_NONE}, or none of them is retired", err=True)
 
@@ -182,6 +189,7 @@ def erase(told: upkeep.Forgotten, say: Say, dry_run: bool, **_: Any) -> int:
     """
     if dry_run:
         say(f"{counted(steps=told.steps)} would be erased")
+        _name_meant(told, say)
     else:
         say(f"{counted(steps=told.steps, trajectories=told.trajectories or 0)} {_are(told.steps)} erased")
     if not told.steps:

@@ -93,7 +93,8 @@ def labels(told: of_labels.Labels, say: Say, **_: Any) -> None:
         examples = ", ".join(one_line(value, limit=40) for value in entry.values[:4])
         say(f"  {entry.steps:>5}  {one_line(name)}" + (f"  ({examples})" if examples else ""))
     for merge in told.merges:
-        say(f"  {merge.kind.value} {merge.alias!r} reads as {merge.into!r}")
+        where = f"  ({one_line(merge.trajectory)})" if merge.trajectory else ""
+        say(f"  {merge.kind.value} {merge.alias!r} reads as {merge.into!r}{where}")
 
 
 @answering(upkeep.history, exclude={"next"})

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from stitch.core.intent import Label
+from stitch.core.intent import ContextualIntent, Label
 from stitch.core.ranking import DensityCount
 from stitch.core.receipts import MemoryEvent, Rejection
 from stitch.core.results import RetrievalResult, SearchRequest, Selection
@@ -72,8 +72,8 @@ class DensityQuery:
     tenant: str
     labels: Mapping[Label, frozenset[str]] = field(default_factory=dict)
     """Canonical labels of the filter, each with all stored values that read as it (`LabelVocabulary.aliases`)."""
-    matches: Callable[[MemorySnippet], Collection[Label]] | None = None
-    """The labels that a snippet carries, where it depends on its trajectory how a scope reads."""
+    matches: Callable[[ContextualIntent, str], Collection[Label]] | None = None
+    """The labels that an intent of a trajectory carries, where it depends on its trajectory how a scope reads."""
     trajectory: str | None = None
     vector: Vectors | None = None
     """Query vector; similarity has no dense part if None."""

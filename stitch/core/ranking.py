@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from stitch.core.intent import IntentFilter, Label, LabelKind, LabelVocabulary, goal_of
+from stitch.core.intent import ContextualIntent, IntentFilter, Label, LabelKind, LabelVocabulary, goal_of
 from stitch.core.snippets import MemorySnippet
 
 _NO_MERGES = LabelVocabulary()
@@ -163,12 +163,16 @@ LABEL_DENSITY = RankingRule(tiers=((DENSITY,),))
 
 
 def match(
-    snippet: MemorySnippet, labels: frozenset[Label], vocabulary: LabelVocabulary = _NO_MERGES
+    intent: ContextualIntent,
+    labels: frozenset[Label],
+    vocabulary: LabelVocabulary = _NO_MERGES,
+    *,
+    trajectory: str = "",
 ) -> frozenset[Label]:
-    """The labels of the filter that a snippet carries, after merges."""
+    """The labels of the filter that `intent` carries, after merges, those of its trajectory among them."""
     if not labels:
         return frozenset()
-    own = set(vocabulary.canonical_intent(snippet.intent, trajectory=snippet.trajectory).labels())
+    own = {vocabulary.canonical_label(label, trajectory=trajectory) for label in intent.labels()}
     scope = next((label for label in own if label.kind is LabelKind.SCOPE), None)
     if scope is not None and scope not in labels:  # a phase is matched by its goal, where it is not named itself
         own.add(Label(scope.kind, goal_of(scope.value)))
@@ -177,22 +181,24 @@ def match(
 
 def matcher(
     labels: frozenset[Label], vocabulary: LabelVocabulary = _NO_MERGES
-) -> Callable[[MemorySnippet], frozenset[Label]]:
-    """`match` for many snippets and the same labels, which must be canonical: merges are looked up once."""
+) -> Callable[[ContextualIntent, str], frozenset[Label]]:
+    """`match` for many intents, each with its trajectory, and the same labels, which must be canonical.
+
+    Merges are looked up once, but for those of scopes.
+    """
     read_as: dict[LabelKind, dict[str, Label]] = {}
     for label, values in vocabulary.readings(labels).items():
         for value in values:
             read_as.setdefault(label.kind, {})[value] = label
     nothing = frozenset[Label]()
     if not read_as:
-        return lambda snippet: nothing
+        return lambda intent, trajectory="": nothing
     kinds = tuple((kind, known) for kind, known in read_as.items() if kind is not LabelKind.SCOPE)
 
-    def matched(snippet: MemorySnippet) -> frozenset[Label]:
-        intent = snippet.intent
+    def matched(intent: ContextualIntent, trajectory: str = "") -> frozenset[Label]:
         found = [known[value] for kind, known in kinds for value in intent.of(kind) if value in known]
         if LabelKind.SCOPE in read_as and intent.scope is not None:
-            name = vocabulary.canonical(LabelKind.SCOPE, intent.scope, trajectory=snippet.trajectory)
+            name = vocabulary.canonical(LabelKind.SCOPE, intent.scope, trajectory=trajectory)
             scope = Label(LabelKind.SCOPE, name)  # a phase is matched by its goal, where it is not named itself
             found += {scope if scope in labels else Label(LabelKind.SCOPE, goal_of(name))} & labels
         return frozenset(found) if found else nothing
@@ -222,7 +228,7 @@ def rank_by_label_density(
     labels = frozenset(map(vocabulary.canonical_label, intent_filter.labels()))
     scored = []
     for snippet, similarity in candidates:
-        matched = match(snippet, labels, vocabulary)
+        matched = match(snippet.intent, labels, vocabulary, trajectory=snippet.trajectory)
         parts = {DENSITY: density(matched, count=count), SIMILARITY: similarity}
         scored.append(ScoredSnippet(snippet, matched, parts, similarity))
     scored.sort(key=LABEL_DENSITY.key)

@@ -264,7 +264,7 @@ def encode_step(step: Step, *, max_chars: int) -> tuple[bytes, bytes]:
         read = Step.model_validate_json(payload).model_dump(exclude_defaults=True)  # a copy may break the rules
     except ValidationError as error:
         cause = error.errors(include_url=False, include_input=False)[0]["msg"].removeprefix("Value error, ")
-        raise StepRejectedError(f"step {step.id!r} cannot be kept: {cause}") from error
+        raise StepRejectedError(f"step {step.id!r} cannot be written as JSON and read again: {cause}") from error
     except (TypeError, ValueError, RecursionError) as error:
         cause = str(error).splitlines()[0]
         raise StepRejectedError(f"step {step.id!r} cannot be written as JSON: {cause}") from error

@@ -70,9 +70,14 @@ class Lifecycle:
 
     def count(self, selector: Selector) -> int:
         """Count the steps that a selector names, which `retire` and `erase` would concern."""
-        from stitch.lifecycle.selection import select
+        return sum(self.counts(selector).values())
 
-        return len(select(self._ingestor, selector, tenant=self._tenant))
+    def counts(self, selector: Selector) -> dict[str, int]:
+        """As `count`, by trajectory."""
+        from stitch.lifecycle.selection import by_trajectory, select
+
+        selected = select(self._ingestor, selector, tenant=self._tenant)
+        return {trajectory: len(steps) for trajectory, steps in by_trajectory(selected)}
 
     def correct(
         self,

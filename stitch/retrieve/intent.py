@@ -339,7 +339,7 @@ class IntentRetriever:
         shown = [hit for hit in found if not (hidden and is_setup(hit.snippet.intent))][: query.k]
         made = []
         for hit in shown:
-            own = matched(hit.snippet)
+            own = matched(hit.snippet.intent, hit.snippet.trajectory)
             counted = hit.density if query.labels and asked.rule.is_strict else density(own, count=self._density)
             similarity = hit.similarity if asked.rule.is_strict else (hit.cosine + hit.lexical) / 2
             made.append(Candidate(hit.snippet, own, counted, similarity, hit.cosine, hit.lexical))

@@ -170,7 +170,7 @@ class Ranking:
             return 0.0
         matched: Collection[Label]
         if self._query.matches is not None:
-            matched = self._query.matches(snippet)
+            matched = self._query.matches(snippet.intent, snippet.trajectory)
         else:
             carried = ((kind, value) for kind in LABEL_FIELDS for value in snippet.intent.of(kind))
             matched = {label for each in carried if (label := self._values.get(each)) is not None}

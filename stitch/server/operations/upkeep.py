@@ -130,6 +130,8 @@ class Forgotten(Answer):
     trajectories: int | None = None
     """Of what was erased."""
     dry_run: bool
+    meant: Mapping[str, int] | None = None
+    """The numbers of steps by trajectory, of a dry run."""
     proof: Proof | None = None
     """Of what was erased, that it is gone."""
 
@@ -161,7 +163,8 @@ def forget(
             )
     lifecycle = memory.lifecycle
     if dry_run:
-        return Forgotten(steps=lifecycle.count(selector), dry_run=dry_run)
+        counts = lifecycle.counts(selector)
+        return Forgotten(steps=sum(counts.values()), meant=counts, dry_run=dry_run)
     if action == "unretire":
         return Forgotten(steps=lifecycle.unretire(selector, by=by), dry_run=dry_run)
     if action == "retire":
