@@ -18,6 +18,7 @@ from stitch.server.operations import questions, steps, trees, upkeep
 from stitch.server.operations import themes as of_themes
 from stitch.server.operations.answers import known_trajectory
 from stitch.server.operations.costs import costs_by_position, read_costs
+from stitch.text.dates import iso_of_seconds
 
 _SHOWN_HITS = 5
 _LISTED_THEMES = 50
@@ -256,6 +257,6 @@ def _clock(at: float) -> str:
 def _when(statement: Statement) -> str:
     said = statement.said_at
     if isinstance(said, float | int):
-        said = datetime.fromtimestamp(said, timezone.utc).isoformat(timespec="minutes")
+        said = iso_of_seconds(said, timespec="minutes")
     happened = f", of {statement.happened_at}" if statement.happened_at else ""
     return f"[{one_line(said)}{happened}] " if said else ""

@@ -17,9 +17,16 @@ def written_privately(out: Path) -> Iterator[BinaryIO]:
     """Yield a file that gets the name `out` at the end: as private as the memory of which it tells (mode 0600).
 
     Raises:
-        InputError: It cannot be written there.
+        InputError: It cannot be written there, or there is the folder of a memory, whose files are its own.
         OSError: The disk is full.
     """
+    from stitch.lifecycle.folder import JOURNAL_FILE
+
+    if any((folder / JOURNAL_FILE).is_file() for folder in out.resolve().parents):
+        raise InputError(
+            f"cannot write {str(out)!r}: it lies in the folder of a memory, where an erasure takes out what it names",
+            hint="name another with --out",
+        )
     partial: Path | None = None
     try:
         if out.exists() and not out.is_file():  # a device or a pipe, such as /dev/stdout, keeps its name

@@ -17,6 +17,7 @@ from stitch.core import (
     StepLabels,
     Trust,
 )
+from stitch.core.summaries import head_of
 from stitch.core.text_cache import text_cache
 from stitch.journal.entries import Entry, borrowed_trust
 
@@ -137,7 +138,8 @@ class LineageSession:
         if not (labels.references or labels.context or labels.summary):
             return own, ""
         lowest: Trust = own
-        borrowed = [labels.summary]
+        head = head_of(step.role, events=labels.intent.event_types, scope=labels.intent.scope)
+        borrowed = [labels.summary.removeprefix(head)]
         far: list[Past] = []
         for reference in labels.references:
             if reference.antecedent is not None:

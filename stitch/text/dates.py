@@ -112,6 +112,14 @@ def seconds_of(happened: float | str | None) -> float | None:
     return None if time is None else (time.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()
 
 
+def iso_of_seconds(seconds: float, *, timespec: str = "seconds") -> str:
+    """Unix seconds in ISO 8601, UTC; as the number that they are where no calendar has them."""
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec=timespec)
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)
+
+
 @text_cache(maxsize=65_536)
 def day_of(happened: float | str | None) -> int | None:
     """The day of a time as a source says it, counted as `date.toordinal` does; None if it does not tell one."""

@@ -110,6 +110,23 @@ def test_a_time_that_is_none_is_refused(memory):
         memory.search("Faro", as_of="the day before")
 
 
+def test_a_time_that_no_calendar_has_is_said_as_it_is(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        for seconds in (1e30, -1e11, 0.0):
+            memory.add({"role": "user", "content": "The cat is called Mog.", "timestamp": seconds}, trajectory="t")
+        times = [node.fields["time"] for node in memory.select("//Step")]
+    assert times == ["1e+30", "-100000000000.0", "1970-01-01T00:00:00+00:00"]
+
+
+def test_words_of_our_own_lower_no_trust(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        memory.add({"role": "tool", "tool_name": "log", "content": "and on and on"}, trajectory="t")
+        memory.add({"role": "user", "content": "Yes. What time is it?"}, trajectory="t")
+        snippet = memory.get("t", "1").snippet()
+        assert " and " in snippet.summary
+        assert [hit.snippet.step for hit in memory.search("what time", min_trust="high", min_relevance=0).hits] == ["1"]
+
+
 def test_when_it_is_asked_says_what_last_week_is(tmp_path):
     with open_memory(tmp_path / "m") as memory:
         for day, thing in (("2026-03-02", "a kettle"), ("2026-04-20", "a lamp")):

@@ -175,6 +175,11 @@ def test_exporting_and_importing_loses_nothing(stitch, told, kept):
     )
 
 
+def test_an_export_into_a_memory_is_refused_for_an_erasure_would_blank_it(stitch, kept):
+    status, _, err = stitch("export", *M, "--out", f"{kept}/e.jsonl")
+    assert (status, "folder of a memory" in err, Path(kept, "e.jsonl").exists()) == (2, True, False)
+
+
 def test_backing_up_and_restoring_loses_nothing(stitch, told, kept):
     assert stitch("backup", *M, "--to", "monday")[0] == 0
     assert stitch("restore", "monday", "--memory", "other.memory")[0] == 0

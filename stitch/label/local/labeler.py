@@ -19,6 +19,7 @@ from stitch.core.intent import (
 )
 from stitch.core.snippets import LabelInventory, ScopeSummary, StepLabels
 from stitch.core.steps import Step
+from stitch.core.summaries import head_of
 from stitch.label.curation import read_through
 from stitch.label.local.acts import acts_by_structure, acts_in_words, cues_of
 from stitch.label.local.calls import deeds_of
@@ -308,5 +309,5 @@ def _summarize(reading: StepFeatures, scope: str, events: Iterable[str]) -> str:
         said = next((part for part in parts if len(part) > _SHORT_SENTENCE_CHARS), parts[0] if parts else "")
     elif reading.kind == CALL or not reading.pairs:
         said = " ".join(next((line for line in reading.step.content.splitlines() if line.strip()), "").split())
-    line = f"{reading.step.role}: {' and '.join(events)} ({scope})"
+    line = head_of(reading.step.role, events=events, scope=scope)
     return f"{line}: {said}"[:_MAX_SUMMARY_CHARS] if said else line[:_MAX_SUMMARY_CHARS]

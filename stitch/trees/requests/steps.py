@@ -13,7 +13,6 @@ stands for none of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timezone
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,6 +21,7 @@ from typing_extensions import Unpack
 from stitch.core import Episode, LabelInventory, LabelKind, LabelVocabulary, Statement, StepState
 from stitch.core.cancellation import check_canceled
 from stitch.errors import InputError
+from stitch.text.dates import iso_of_seconds
 from stitch.trees.core.nodes import Node, Several, Tree
 from stitch.trees.requests.asking import EPISODE, KINDS, STATEMENT, THEME, SelectOptions, TreeAsker, types_named
 
@@ -180,7 +180,7 @@ def _step(entry: Entry, vocabulary: LabelVocabulary, *, trajectory: str, said: S
 
 def _moment(time: float | str) -> str:
     """A time as a source says it; seconds in ISO 8601."""
-    return time if isinstance(time, str) else datetime.fromtimestamp(time, timezone.utc).isoformat(timespec="seconds")
+    return time if isinstance(time, str) else iso_of_seconds(time)
 
 
 def _several(field: str, kind: LabelKind, values: Iterable[str], vocabulary: LabelVocabulary) -> dict[str, str]:
