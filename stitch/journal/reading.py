@@ -256,10 +256,7 @@ class Lookups(Part):
         scopes: Callable[[str, str], bool] | None = None,
         event_types: Collection[str] | None = None,
     ) -> list[Selected]:
-        """The steps of a tenant to which all applies that is given, in the order of acceptance.
-
-        `scopes` says of a trajectory and a scope whether it is meant.
-        """
+        """The steps of a tenant to which all applies, in their order; `scopes` tells trajectories and names that do."""
         asked = given(tenant=tenant, trajectory=trajectory, step=step, accepted_before=accepted_before)
         if scopes is None and event_types is None:
             rows = self._db.rows(narrowed(_SELECTED, *asked), **asked)
@@ -267,9 +264,8 @@ class Lookups(Part):
         found = []
         for seq, name, known, _, row in self._db.rows(narrowed(_SELECTED_BY_LABELS, *asked), **asked):
             scope, events, _ = read_labels(row)
-            if (scopes is None or (scope and scopes(name, scope))) and (
-                event_types is None or not set(event_types).isdisjoint(events)
-            ):
+            is_meant = scopes is None or (scope and scopes(name, scope))
+            if is_meant and (event_types is None or not set(event_types).isdisjoint(events)):
                 found.append(Selected(seq, name, known, True))
         return found
 

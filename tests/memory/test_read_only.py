@@ -16,7 +16,7 @@ from stitch.lifecycle.lifecycle import Lifecycle
 
 READING = {
     "ask", "close", "flush", "get", "interrupt", "inventory", "receipts", "recalls", "search", "select", "status",
-    "steps", "themes", "trajectories", "why", "why_not", "backup", "corrections", "count", "export",
+    "steps", "themes", "trajectories", "why", "why_not", "backup", "corrections", "count", "counts", "export",
     "history", "verify",
 }  # fmt: skip
 

@@ -148,7 +148,7 @@ def test_a_correction_has_a_history(stitch, told, kept):
 
 def test_forgetting_counts_first_and_prints_a_proof(stitch, told, kept):
     selected = ("--trajectory", "trip", "--step", "boat", *M)
-    assert told("forget", "erase", "--dry-run", *selected) == {"steps": 1, "dry_run": True}
+    assert told("forget", "erase", "--dry-run", *selected) == {"steps": 1, "meant": {"trip": 1}, "dry_run": True}
     status, out, _ = stitch("forget", "erase", *selected)
     assert (status, "proof" in out) == (0, True)
     assert told("status", *M)["stored"] == 7
