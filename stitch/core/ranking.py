@@ -191,8 +191,6 @@ def matcher(
         for value in values:
             read_as.setdefault(label.kind, {})[value] = label
     nothing = frozenset[Label]()
-    if not read_as:
-        return lambda intent, trajectory="": nothing
     kinds = tuple((kind, known) for kind, known in read_as.items() if kind is not LabelKind.SCOPE)
 
     def matched(intent: ContextualIntent, trajectory: str = "") -> frozenset[Label]:
