@@ -20,4 +20,6 @@ def optimize(data: str, out: str, optimizer: str = "gepa", *, lm: dspy.BaseLM) -
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
     optimize(*sys.argv[1:], lm=dspy.LM("openai/gpt-5-mini"))

@@ -140,7 +140,7 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
         )
     if report.model_calls:
         cost = "" if report.model_cost_usd is None else f", ${report.model_cost_usd:.4f}"
-        lines.append(f"model: {report.model_calls} calls, {report.model_tokens} tokens{cost}")
+        lines.append(f"model: {counted(calls=report.model_calls)}, {counted(tokens=report.model_tokens)}{cost}")
     print_told(report.model_dump(), *lines, as_json=as_json)
     kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(report.redacted.items()))
     lists = ", ".join(f"{name} ({count})" for name, count in report.not_read.items())
@@ -167,10 +167,10 @@ def _print_estimate(cost: LabelingEstimate, *, as_json: bool) -> None:
     """Print an estimate to standard output."""
     money = "" if cost.model_cost_usd is None else f", ${cost.model_cost_usd:.4f}"
     line = (
-        f"{counted(steps=cost.steps, trajectories=cost.trajectories)}: about {cost.model_calls} calls of the model"
-        f" and {cost.model_tokens} tokens{money}"
+        f"{counted(steps=cost.steps, trajectories=cost.trajectories)}: about {counted(calls=cost.model_calls)}"
+        f" of the model and {counted(tokens=cost.model_tokens)}{money}"
     )
-    reads = f"beside these, at most {cost.statement_calls} calls that read what the steps assert"
+    reads = f"beside these, at most {counted(calls=cost.statement_calls)} to read what the steps assert"
     print_told(cost.model_dump(), line, *([reads] if cost.statement_calls else []), as_json=as_json)
 
 
@@ -185,11 +185,11 @@ def _tell_vectors(steps: int) -> None:
 def _outcome(report: IngestReport, *, files: int) -> str:
     """The outcome of all steps, in one line."""
     source = f" from {files} files" if files > 1 else ""
-    known = f"; {report.repeated} were known before" if report.repeated else ""
+    known = f" ({report.repeated} known before)" if report.repeated else ""
     waiting = f", {report.waiting} wait for the store" if report.waiting else ""
     return (
         f"{counted(steps=report.steps, trajectories=report.trajectories)}{source} in {report.seconds:.1f} s:"
-        f" {report.stored} stored, {report.failed} failed, {report.rejected} rejected{waiting}{known}"
+        f" {report.stored} stored{known}, {report.failed} failed, {report.rejected} rejected{waiting}"
     )
 
 

@@ -50,7 +50,7 @@ def relabel(context: click.Context, /, *, as_json: bool, **settings: Any) -> Non
     }  # fmt: skip
     lines = [f"{done.relabeled} of {counted(steps=done.steps, trajectories=done.trajectories)} labeled anew"]
     if spent.calls:
-        lines.append(f"model: {spent.calls} calls, {spent.tokens} tokens")
+        lines.append(f"model: {counted(calls=spent.calls)}, {counted(tokens=spent.tokens)}")
     print_told(value, *lines, as_json=as_json)
     if done.steps and not done.relabeled:
         click.echo("stitch: the model labeled nothing; every step keeps its labels", err=True)

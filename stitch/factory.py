@@ -162,8 +162,8 @@ def open_tenants(
             raise
         if observers:
             raise StoreLockedError(
-                f"process {owner} has the memory {location!r} open, and tells its own observers what happens",
-                hint="open_tenants without observers, and every command, use it through that process; or end it first",
+                f"process {owner} has the memory {location!r} open; who serves or observes it has to open it first",
+                hint="end that process, or begin it after this one: then it uses the memory through this one",
             ) from None
     return RemoteTenants(
         loaded.folder,

@@ -151,7 +151,7 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
     from stitch.retrieve.relevance import Calibrated, RelevanceEstimator, RelevanceRetriever
 
     ingestor, calibrated = parts.ingestor, isinstance(retriever, Calibrated)
-    if (request.min_relevance is not None or request.min_share is not None) and not calibrated:
+    if (request.min_relevance or request.min_share) and not calibrated:
         raise SettingsError(
             f"retriever {retriever.mode!r} cannot tell how likely its hits are",
             hint="search without min_relevance and min_share, or by "

@@ -114,9 +114,9 @@ class Forgotten(Reply):
     def as_text(self) -> str:
         """The number of steps, and whether they are gone."""
         if not self.done:
-            return f"{self.steps} steps are concerned; nothing was changed. Tell the user, then call with confirm=true"
-        left = f"; traces are left in {self.traces} files" if self.traces else ""
-        return f"{self.steps} steps are forgotten{left}"
+            return f"steps concerned: {self.steps}; nothing was changed. Tell the user, then call with confirm=true"
+        left = f"; files with traces: {self.traces}" if self.traces else ""
+        return f"steps forgotten: {self.steps}{left}"
 
 
 class Browsed(Reply):

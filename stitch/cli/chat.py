@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stitch.console.options import memory_options, model_options, opened_memory
-from stitch.console.printing import one_line
+from stitch.console.printing import counted, one_line
 from stitch.errors import ConflictError, ReplyError, StitchError
 
 if TYPE_CHECKING:
@@ -156,4 +156,4 @@ def _print(reply: TreeReply) -> None:
         click.echo(f"committed {reply.commit.id}; `undo` takes it back")
     elif reply.is_open and sys.stdin.isatty():
         click.echo("not committed")
-    click.echo(f"({reply.calls} calls, {reply.tokens} tokens, {reply.milliseconds / 1000:.1f} s)")
+    click.echo(f"({counted(calls=reply.calls)}, {counted(tokens=reply.tokens)}, {reply.milliseconds / 1000:.1f} s)")

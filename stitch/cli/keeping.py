@@ -299,7 +299,7 @@ def export(out: Path | None, as_json: bool, **arguments: Any) -> None:
     if as_json:
         print_json({"lines": count})
     else:
-        click.echo(f"{count} lines are written to {out}; `stitch import` reads them", err=True)
+        click.echo(f"{counted(lines=count)} written to {out}, for `stitch import` to read", err=True)
 
 
 @click.command()
@@ -334,9 +334,9 @@ def import_(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
         click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
     line = (
         f"{counted(steps=result.steps, trajectories=result.trajectories)} taken in ({result.failed} failed),"
-        f" {result.known} were there already, {len(result.rejections)} lines rejected"
+        f" {result.known} were there already, {counted(lines=len(result.rejections))} rejected"
     )
-    trees = [f"{result.trees} trees taken in"] if result.trees else []
+    trees = [f"{counted(trees=result.trees)} taken in"] if result.trees else []
     print_told(OPERATIONS["import"].dumped(result), line, *trees, as_json=as_json)
     if result.erased:
         erased = f"{result.erased} steps were erased here and are not stored"

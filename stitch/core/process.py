@@ -48,7 +48,7 @@ class ForkGuard:
         if self.is_another:
             raise ForkedProcessError(
                 f"{self._what} was opened by process {self._pid}; process {os.getpid()}, a fork of it, cannot use it",
-                hint="open it after the fork, in one process; several processes share a memory on a Qdrant server",
+                hint="open it again in the fork, which uses it through the process that has it open",
             )
 
     def check_writing(self) -> None:

@@ -281,7 +281,14 @@ def as_model_error(error: Exception, *, name: str) -> ModelError:
         return ReplyError(f"the prompt is too long for model {name!r}: {reason}")
     if of_request and getattr(error, "provider_code", "") == "content_filter":
         return ReplyError(f"a content filter keeps the prompt from model {name!r}: {reason}")
-    if isinstance(error, (lm15.AuthError, lm15.NotConfiguredError)):
+    if isinstance(error, lm15.NotConfiguredError):
+        keys = " or ".join(
+            ("STITCH_MODEL_KEY", *getattr(error, "env_keys", ()))
+        )  # its words say what a caller of its library sets
+        return ModelUnavailableError(f"model {name!r} has no key", hint=f"set {keys}")
+    if isinstance(error, lm15.TimeoutError):
+        return ModelUnavailableError(f"model {name!r} does not answer in time", hint="set model_timeout_s to more")
+    if isinstance(error, lm15.AuthError):
         does, hint = "refuses", "set STITCH_MODEL_KEY"
     return ModelUnavailableError(f"model {name!r} {does}: {reason}", hint=hint)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
+
+from typing_extensions import Self
 
 from stitch.core import (
     SIMILARITY,
@@ -37,11 +40,11 @@ class Unlabeled:
         self._inventories = inventories
         """Only for the names under which the labels of hits are shown."""
 
-    def over(self, store: SnippetStore, *, inventories: Inventories) -> Unlabeled:
+    def over(self, store: SnippetStore, *, inventories: Inventories) -> Self:
         """The same retriever over another store and label space."""
-        return Unlabeled(
-            self.mode, store=store, similarity=self._similarity, counter=self._counter, inventories=inventories
-        )
+        other = copy(self)
+        other._store, other._inventories = store, inventories
+        return other
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question; a filter in the request is not looked at."""

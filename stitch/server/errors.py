@@ -123,8 +123,8 @@ async def tell(request: Request, error: Exception) -> Response:
         return refusal(RefusalError(status, "NotFound", "there is no such path", hint="/docs lists those there are"))
     if status is not HTTPStatus.METHOD_NOT_ALLOWED:
         return refusal(RefusalError(status, "BadRequest", str(error.detail)))
-    paths = ((getattr(each, "path", ""), getattr(each, "methods", None) or ()) for each in request.app.routes)
-    allowed = ", ".join(sorted({each for path, methods in paths if path == request.url.path for each in methods}))
+    known = request.app.openapi()["paths"].get(request.url.path)  # the router names those of one of its routes alone
+    allowed = ", ".join(sorted(map(str.upper, known))) if known else (error.headers or {}).get("Allow", "")
     message, headers = f"this path does not take {request.method}", {"Allow": allowed}
     return refusal(RefusalError(status, "MethodNotAllowed", message, hint=f"it takes {allowed}", headers=headers))
 

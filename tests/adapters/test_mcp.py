@@ -160,7 +160,7 @@ def test_answers_are_texts_that_a_model_reads(memory: Memory) -> None:
             )
             assert await text_of("correct", step="boat", trajectory="trip", text="At ten.") == "corrected trip/boat"
             assert "confirm=true" in await text_of("forget", trajectory="trip", step="boat")
-            assert await text_of("forget", trajectory="trip", step="boat", confirm=True) == "1 steps are forgotten"
+            assert await text_of("forget", trajectory="trip", step="boat", confirm=True) == "steps forgotten: 1"
             assert "<memory>" in await text_of("themes")
 
     asyncio.run(use())

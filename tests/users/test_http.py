@@ -161,6 +161,12 @@ def test_what_is_wrong_is_refused_with_a_reason(served, status, method, path, bo
     assert answer.json["message"]
 
 
+@pytest.mark.parametrize(("path", "allowed"), [("/v1/search", "POST"), ("/v1/steps", "GET, POST")])
+def test_a_method_that_is_not_taken_is_told_those_that_are(served, path, allowed):
+    answer = served.ask("DELETE", path, None)
+    assert (answer.headers["Allow"], answer.json["hint"]) == (allowed, f"it takes {allowed}")
+
+
 def test_a_page_of_another_name_is_refused(served):
     assert served.ask("GET", "/v1/status", Host="evil.example").status in (403, 421)
     assert served.ask("POST", "/v1/search", {"query": "x"}, Origin="http://evil.example").status == 403

@@ -123,8 +123,8 @@ class TreeAsker:
         except InputError as error:
             if (set(KINDS) & types_named(query)).issubset(forest.types()):
                 raise
-            raise InputError(error.message, hint="steps, episodes, statements and themes are no tree: `Memory.select`, "
-                             "or `stitch select`, asks them") from error  # fmt: skip
+            raise InputError(error.message, hint="steps, episodes, statements and themes are no tree: select them "
+                             "in the memory, without a tree") from error  # fmt: skip
 
 
 def types_named(query: str) -> frozenset[str]:
