@@ -33,7 +33,7 @@ try:
 except ImportError as error:
     raise missing_extra("mcp", needed_by=__name__) from error
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from stitch import __version__
 from stitch.adapters.mcp_replies import Reply
@@ -41,6 +41,7 @@ from stitch.adapters.mcp_tools import TREE_TOOLS, Answers
 from stitch.core.cancellation import cancelable
 from stitch.errors import InputError, StitchError
 from stitch.memory import NOTES
+from stitch.server.errors import first_mistake
 from stitch.server.operations.operation import Action
 from stitch.text.markers import harmless, harmless_json
 
@@ -102,6 +103,18 @@ def _logging_unchanged() -> Iterator[None]:
     logging.root.setLevel(level)
 
 
+class _Tool(Tool):
+    """A tool that tells of the first of its wrong arguments, in a line."""
+
+    async def run(self, *given: Any, **named: Any) -> Any:
+        try:
+            return await super().run(*given, **named)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(first_mistake(error.__cause__)[0]) from None
+            raise
+
+
 def _tool(answer: Callable[..., Reply], annotations: ToolAnnotations) -> Tool:
     """A tool of a method: what goes wrong on purpose is told the model, and its schema says nothing twice.
 
@@ -127,7 +140,7 @@ def _tool(answer: Callable[..., Reply], annotations: ToolAnnotations) -> Tool:
         text = TextContent(type="text", text=found.as_text())
         return CallToolResult(content=[text], structured_content=found.model_dump(mode="json"))
 
-    tool = Tool.from_function(call, description=" ".join((answer.__doc__ or "").split()), annotations=annotations)
+    tool = _Tool.from_function(call, description=" ".join((answer.__doc__ or "").split()), annotations=annotations)
     tool.fn_metadata.arg_model.model_config["extra"] = "forbid"  # a name that is misspelled is told
     tool.fn_metadata.arg_model.model_rebuild(force=True)
     tool.parameters = _without_null(_plain(tool.parameters)) | {"additionalProperties": False}

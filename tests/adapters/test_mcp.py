@@ -159,6 +159,7 @@ def test_answers_are_texts_that_a_model_reads(memory: Memory) -> None:
                 "why", query="hotel", step="hotel", trajectory="trip"
             )
             assert await text_of("correct", step="boat", trajectory="trip", text="At ten.") == "corrected trip/boat"
+            assert await error_of(client, "recall", query=[1]) == "query: input should be a valid string"
             assert "confirm=true" in await text_of("forget", trajectory="trip", step="boat")
             assert await text_of("forget", trajectory="trip", step="boat", confirm=True) == "steps forgotten: 1"
             assert "<memory>" in await text_of("themes")
