@@ -79,7 +79,7 @@ _ACTIONS: Mapping[str, Mapping[Action, str]] = {
     },
     "ledger": {"read": "stages"},
     "lifecycle": {
-        "read": "count history corrections export",
+        "read": "count counts history corrections export",
         "write": "correct import_lines",
         "forget": "retire unretire erase expire",
         "admin": "backup verify reindex relabel",
