@@ -114,7 +114,7 @@ def test_equal_snippets_of_two_trajectories_stand_by_trajectory():
 def test_to_match_many_is_to_match_each(drawn, intent_filter, vocabulary):
     labels = frozenset(map(vocabulary.canonical_label, intent_filter.labels()))
     matched = matcher(labels, vocabulary)
-    assert [matched(intent) for intent in drawn] == [match(intent, labels, vocabulary) for intent in drawn]
+    assert [matched(intent, "") for intent in drawn] == [match(intent, labels, vocabulary) for intent in drawn]
 
 
 RULE = RankingRule((("a",), ("b", "c")), ("d", "e"))

@@ -84,7 +84,7 @@ def test_the_definition_of_matching_knows_goals_and_phases() -> None:
     for vocabulary in (LabelVocabulary(), LabelVocabulary(scopes=("a", "a / b", "a / c"))):
         for labels, matched in (({goal}, {goal}), ({phase}, {phase}), ({goal, phase}, {phase}), (set(), set())):
             assert match(intent, frozenset(labels), vocabulary) == matched
-            assert matcher(frozenset(labels), vocabulary)(intent) == matched
+            assert matcher(frozenset(labels), vocabulary)(intent, "") == matched
     assert LabelVocabulary(scopes=("a", "a / b")).readings([goal, phase]) == {goal: {"a"}, phase: {"a / b"}}
 
 

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -236,7 +237,7 @@ def test_what_is_being_written_is_not_drawn_over_by_what_comes_in(written, looki
     memory = written.served.tenants.memory("default")
     page = looking(written).open("#/timeline?trajectory=t&in=t&step=0")
     page.wait_for_selector("text=Correct…")
-    held: list = []
+    held: list[Any] = []
     page.route("**/v1/step?*", lambda route: held.append(route))
     memory.lifecycle.correct("0", trajectory="t", labels={"event_types": ["price"]})
     for _ in range(600):

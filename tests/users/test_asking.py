@@ -122,7 +122,7 @@ def test_words_of_our_own_lower_no_trust(tmp_path):
     with open_memory(tmp_path / "m") as memory:
         memory.add({"role": "tool", "tool_name": "log", "content": "and on and on"}, trajectory="t")
         memory.add({"role": "user", "content": "Yes. What time is it?"}, trajectory="t")
-        snippet = memory.get("t", "1").snippet()
+        snippet = list(memory.steps("t"))[1].snippet()
         assert " and " in snippet.summary
         assert [hit.snippet.step for hit in memory.search("what time", min_trust="high", min_relevance=0).hits] == ["1"]
 

@@ -67,7 +67,7 @@ def test_a_step_whose_id_is_taken_stands_whole_in_the_rejects_file(stitch, told)
     Path("bad.jsonl").write_text(Path("bad.jsonl").read_text().replace('\\"5\\"', '\\"6\\"'))
     assert told("ingest", "bad.jsonl", *M)["stored"] == 1
     with open_memory("trip.memory") as memory:
-        kept = memory.get("two", "6").step
+        [kept] = [each.step for each in memory.steps("two") if each.step.id == "6"]
     assert (len(kept.content), kept.timestamp) == (318, "2026-03-01")
 
 
