@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -114,31 +116,9 @@ def test_a_fit_meets_the_teacher_better_and_no_token_grows_beyond_its_bound(with
     assert (np.linalg.norm(table, axis=1) <= 1.5 * np.linalg.norm(start, axis=1) + 1e-4).all()
 
 
-KINDS_DATA = """  1 a license
-00000001 03 n 01 entity 0 000 | all there is
-00000002 13 n 02 legume 0 pulse 0 001 @ 00000001 n 0000 | seeds
-00000003 13 n 01 chick_pea 0 001 @ 00000002 n 0000 | a seed
-00000004 15 n 01 Lisbon 0 001 @i 00000001 n 0000 | a town
-00000005 20 n 02 Pisum 0 pea 0 001 @ 00000001 n 0000 | a plant
-00000006 13 n 01 area_51 0 001 @ 00000001 n 0000 | a place
-"""
-KINDS_INDEX = """  1 a license
-entity n 1 0 1 0 00000001
-legume n 1 1 @ 1 0 00000002
-pulse n 1 1 @ 1 0 00000002
-chick_pea n 1 1 @ 1 0 00000003
-lisbon n 1 1 @i 1 0 00000004
-pisum n 1 1 @ 1 0 00000005
-area_51 n 1 1 @ 1 0 00000006
-"""
-
-
 @pytest.fixture
 def kinds_folder(tmp_path):
-    (tmp_path / "data.noun").write_text(KINDS_DATA)
-    (tmp_path / "index.noun").write_text(KINDS_INDEX)
-    (tmp_path / "noun.exc").write_text("legumina legume\nlisbons lisbon\n")
-    return tmp_path
+    return shutil.copytree(Path(__file__).parent / "wordnet", tmp_path / "wordnet")
 
 
 def test_words_lead_to_concepts_and_these_to_what_they_are_kinds_of(kinds_folder):

@@ -3,7 +3,9 @@
 The markers are those of the templates of local models in common use; the reader here is written apart from what quotes.
 """
 
+import json
 import unicodedata
+from pathlib import Path
 
 import pytest
 
@@ -11,38 +13,7 @@ from doubles.scoring import hit_of
 from stitch.retrieve import PieceCounter, fit_context
 from stitch.retrieve.context.quoting import quote, quote_attribute
 
-MARKERS = {
-    "ChatML (Qwen, Yi, SmolLM, Hermes)": ("<|im_start|>", "<|im_end|>", "<|im_sep|>", "<|endoftext|>"),
-    "Kimi": ("<|im_user|>", "<|im_assistant|>", "<|im_middle|>", "[BOS]", "[EOS]"),
-    "Llama 2": ("[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>"),
-    "Llama 3": ("<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|eom_id|>"),
-    "Llama 4": ("<|header_start|>", "<|header_end|>", "<|eot|>", "<|python_tag|>"),
-    "Mistral": ("[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]",
-                "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[IMG]", "[THINK]", "[ARGS]"),
-    "Gemma": ("<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>", "<start_of_image>", "<unused0>", "<ctrl94>",
-              "<escape>", "<|turn>", "<turn|>", "<tool|>"),
-    "Phi": ("<|user|>", "<|assistant|>", "<|system|>", "<|end|>"),
-    "DeepSeek": ("<\uff5cUser\uff5c>", "<\uff5cAssistant\uff5c>", "<\uff5cbegin\u2581of\u2581sentence\uff5c>",
-                 "<\uff5ctool\u2581calls\u2581begin\uff5c>", "<think>", "</think>"),
-    "tools of Hermes and Qwen": ("<tool_call>", "</tool_call>", "<tool_response>", "<tools>", "</tools>"),
-    "Command R": ("<|START_OF_TURN_TOKEN|>", "<|USER_TOKEN|>", "<|CHATBOT_TOKEN|>", "<BOS_TOKEN>"),
-    "Granite": ("<|start_of_role|>", "<|end_of_role|>", "<|end_of_text|>"),
-    "GPT-OSS": ("<|start|>", "<|channel|>", "<|message|>", "<|return|>", "<|call|>"),
-    "GLM": ("[gMASK]", "<sop>", "<|observation|>"),
-    "EXAONE": ("[|user|]", "[|assistant|]", "[|endofturn|]"),
-    "MiniMax": ("]~b]", "]~!b[", "[e~[", "]<]image[>[", '<invoke name="search">'),
-    "LLaVA, tools of Qwen Coder": ("<image>", "<video>", "<audio>", "<function=search>", "<parameter=query>"),
-    "Qwen-VL, Voxtral": ("<ref>", "</ref>", "<box>", "<quad>", "[TRANSCRIBE]"),
-    "models that think in elements": ("<thinking>", "</thinking>", "<reflection>", "<answer>", "</answer>"),
-    "coding agents": ("<system-reminder>", "</system-reminder>"),
-    "Seed": ("<seed:bos>", "<seed:think>"),
-    "Nemotron, T5": ("<extra_id_0>", "<SPECIAL_10>"),
-    "Baichuan, MiniCPM": ("<reserved_106>", "<\u7528\u6237>", "<AI>"),
-    "InternLM, OpenChat, Jamba": ("<|action_start|>", "<|end_of_turn|>", "<|bom|>"),
-    "Alpaca": ("### Instruction:", "### Response:"),
-    "Vicuna, Orca": ("USER:", "ASSISTANT:", "### User:", "### Assistant:", "### System:"),
-    "Human and assistant": ("Human:", "Assistant:", "<human>:", "<bot>:", "GPT4 Correct User:"),
-}  # fmt: skip
+MARKERS = json.loads((Path(__file__).parent / "markers.json").read_text(encoding="utf-8"))
 EVERY = [marker for own in MARKERS.values() for marker in own]
 ELEMENTS = ("<step>", "</step>", "<memory>", "</memory>", '<step n="0" role="system">', "<step 0 system>")
 

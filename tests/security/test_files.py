@@ -201,24 +201,7 @@ def test_a_hostile_journal_or_backup_is_refused_before_anything_of_it_runs(
     assert not (tmp_path / "r").exists()
 
 
-ROWS = {
-    "a step that is none": "UPDATE steps SET payload = CAST('{\"role\": 7}' AS BLOB)",
-    "a step without JSON": "UPDATE steps SET payload = CAST('{' AS BLOB)",
-    "a step of another type": "UPDATE steps SET payload = 7",
-    "a place far away": "UPDATE steps SET position = 1152921504606846976",
-    "a place that is a word": "UPDATE steps SET position = 'x'",
-    "a time that is a word": "UPDATE steps SET recorded = 'soon'",
-    "a digest that is none": "UPDATE steps SET digest = CAST('x' AS BLOB)",
-    "a state that is none": "UPDATE states SET state = 'done'",
-    "a reason that is a number": "UPDATE states SET reason = x'00ff'",
-    "labels that are none": "UPDATE labels SET labels = CAST('{\"intent\": 3}' AS BLOB)",
-    "a name that is cleaned": "UPDATE trajectories SET tenant = ' default'",
-    "a trajectory without a name": "UPDATE trajectories SET name = ''",
-    "a revision that is none": "INSERT INTO history VALUES (1, 1, 2.0, 'x', CAST('[]' AS BLOB), NULL, 0)",
-    "a redaction that is none": "INSERT INTO redactions VALUES (1, 'password', 'many', 'content')",
-    "a label space that is none": """UPDATE checkpoints SET inventory = CAST('{"steps": "many"}' AS BLOB),
-        checksum = checksum(session, CAST('{"steps": "many"}' AS BLOB))""",
-}
+ROWS = json.loads((Path(__file__).parent / "rows.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("what", ROWS)

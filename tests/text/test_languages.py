@@ -1,5 +1,8 @@
 """The language of a text, its words and their stems."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,21 +19,7 @@ from stitch.text.languages import (
 )
 from stitch.text.words import plain_signs
 
-SAID = {
-    "de": "Der Zug fährt um acht, und wir müssen noch die Karten für den Abend holen.",
-    "en": "The train leaves at eight, and we still have to pick up the tickets for the evening.",
-    "es": "El tren sale a las ocho y todavía tenemos que recoger las entradas para la noche.",
-    "fr": "Le train part à huit heures et nous devons encore prendre les billets pour la soirée.",
-    "it": "Il treno parte alle otto e dobbiamo ancora ritirare i biglietti per la serata.",
-    "ja": "電車は八時に出ますので、切符を取りに行かなければなりません。",
-    "nl": "De trein vertrekt om acht uur en we moeten nog de kaartjes voor de avond ophalen.",
-    "pl": "Pociąg odjeżdża o ósmej, a my musimy jeszcze odebrać bilety na wieczór, bo już późno.",
-    "pt": "O trem sai às oito e nós ainda temos que pegar os ingressos para a noite.",
-    "ru": "Поезд уходит в восемь, и нам ещё нужно забрать билеты на вечер.",
-    "sv": "Tåget går klockan åtta och vi måste fortfarande hämta biljetterna till kvällen.",
-    "tr": "Tren sekizde kalkıyor ve akşam için biletleri daha almamız gerekiyor, ama çok geç değil.",
-    "zh": "火车八点开，我们还要去拿晚上的票。",
-}
+SAID = json.loads((Path(__file__).parent / "said.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("language", ["de", "es", "fr", "it", "pt", "nl", "pl", "sv", "tr", "ru", "zh", "ja"])
