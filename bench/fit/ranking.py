@@ -156,7 +156,7 @@ _FIGURES = ["questions", "left_out", "all_choose", "reworded", "all_choose_rewor
 
 
 def _lost(every: Mapping[str, Recalls], without: Mapping[str, Recalls], asking: int) -> Iterator[float]:
-    """What each set loses without a feature, its questions as they are (0) or in other words (1)."""
+    """Losses of each set without a feature, its questions as they are (0) or in other words (1)."""
     for name, recalls in every.items():
         before, after = recalls[asking], without[name][asking]
         if before is not None and after is not None:
