@@ -65,6 +65,7 @@ FLOORS = (
     Floor("beam", "recall@10", 0.600),
     Floor("qmsum", "inside 4096", 0.680),
     Floor("longmemeval_s", "all@10", 0.865),
+    Floor("longmemeval_oracle", "newest first", 0.800),
     Floor("model labels", "recall@5", 0.834),
     Floor("model labels", "recall@10", 0.950),
     Floor("model labels reworded", "recall@5", 0.897),
@@ -102,6 +103,26 @@ def _retrieval(data: Path, name: str, *, written: bool = False) -> Figures:
         **{name: row[name] for name in ("recall@5", "recall@10", "all@10")},
         "inside 4096": row["recall_in"]["4096"],
     }
+
+
+def _newest_first(data: Path) -> Figures:
+    """Of what somebody said twice and otherwise, the share where the newest stands first, both among ten hits."""
+    from stitch import open_memory
+
+    asked = load_questions(_there(data / "memory_qa" / "longmemeval_oracle"))
+    talks, first = {own.id: own.steps for own in asked.trajectories}, list[bool]()
+    with TemporaryDirectory() as folder, open_memory(Path(folder), share=False) as memory:
+        for question in asked.questions:
+            if question.type != "knowledge-update":
+                continue
+            memory.add_many(list(talks[question.trajectory]), trajectory=question.trajectory)
+            of = {"trajectory": question.trajectory, "asked_at": question.asked_at}
+            hits = memory.search(question.text, k=10, min_relevance=0.0, **of).hits
+            told = [hit.snippet.position for hit in hits if hit.snippet.step in question.evidence]
+            newest = max(at for at, step in enumerate(talks[question.trajectory]) if step.id in question.evidence)
+            if len(told) > 1 and newest in told:
+                first.append(told[0] == newest)
+    return {"newest first": sum(first) / len(first)}
 
 
 def _came_example(data: Path) -> Figures:
@@ -172,6 +193,7 @@ SOURCES: Mapping[str, Callable[[Path], Figures]] = {
     },
     "model labels": partial(_retrieval, name="strangers", written=True),
     "model labels reworded": partial(_retrieval, name="strangers_reworded", written=True),
+    "longmemeval_oracle": _newest_first,
     "came example": _came_example,
     **{f"labels of {name}": partial(_labels, name=name) for name in ("star", "sgd", "irc")},
     "scripted model": _scripted_model,

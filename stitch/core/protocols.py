@@ -100,6 +100,15 @@ class DensityQuery:
         """Whether a snippet is ranked at all."""
         return self.sees(record.snippet) and self.required_words <= record.words.keys()
 
+    def matched(self, snippet: MemorySnippet) -> Collection[Label]:
+        """The labels of the filter that a snippet carries."""
+        if self.matches is not None:
+            return self.matches(snippet.intent, snippet.trajectory)
+        carried = snippet.intent.labels()
+        return [
+            label for label, names in self.labels.items() if any(Label(label.kind, name) in carried for name in names)
+        ]
+
     def sees(self, snippet: MemorySnippet) -> bool:
         """Whether a snippet is among those that are searched, whatever its words."""
         return (

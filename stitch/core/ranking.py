@@ -193,7 +193,7 @@ def matcher(
     nothing = frozenset[Label]()
     kinds = tuple((kind, known) for kind, known in read_as.items() if kind is not LabelKind.SCOPE)
 
-    def matched(intent: ContextualIntent, trajectory: str = "") -> frozenset[Label]:
+    def matched(intent: ContextualIntent, trajectory: str) -> frozenset[Label]:
         found = [known[value] for kind, known in kinds for value in intent.of(kind) if value in known]
         if LabelKind.SCOPE in read_as and intent.scope is not None:
             name = vocabulary.canonical(LabelKind.SCOPE, intent.scope, trajectory=trajectory)

@@ -138,7 +138,7 @@ def _load(folder: Path, *, dimension: int) -> tuple[Vectors, TokenReader]:
         if vectors.shape[1] != dimension:
             raise ValueError(f"vectors of length {vectors.shape[1]}, expected {dimension}")
         return vectors, TokenReader(folder)
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, KeyError, TypeError, ValueError) as error:
         raise EmbedderError(f"cannot read the token vectors in {str(folder)!r}: {error}", hint=_HINT) from error
 
 

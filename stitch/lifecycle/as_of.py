@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import (
     DensityQuery,
-    Label,
     LabelInventory,
     MemorySnippet,
     Moment,
@@ -301,10 +300,7 @@ def ranked_beside(query: DensityQuery, records: Iterable[SnippetRecord], *, stor
         similarity = similarity.weighed(rarity)
     hits = []
     for record in admitted:
-        carried, words = record.snippet.intent.labels(), words_as_kept(record.words)
-        matched = frozenset(
-            label for label, names in query.labels.items() if any(Label(label.kind, name) in carried for name in names)
-        )
+        matched, words = frozenset(query.matched(record.snippet)), words_as_kept(record.words)
         cosine = 0.0 if similarity.vector is None else float(similarity.vector @ as_kept(record.vector))
         lexical = sum(weight * words.get(word, 0.0) for word, weight in (similarity.words or {}).items())
         matching, combined = density(matched, count=query.count), similarity.combine(cosine, lexical)

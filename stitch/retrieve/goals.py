@@ -14,6 +14,7 @@ import numpy as np
 from stitch.core import FilterMaker, LabelKind, MemorySnippet
 from stitch.retrieve.candidates import Pool
 from stitch.retrieve.kinds import GOAL_OPENED, Kind, changes, failed, is_local
+from stitch.retrieve.speakers import USERS
 
 if TYPE_CHECKING:
     from stitch.retrieve.candidates import Column
@@ -24,6 +25,8 @@ _LEADING = 0.3
 """What the scope counts in which most of the first hits stand, if a model named it, beside one that is named."""
 _BEST_STEPS = 3
 """The steps of a goal that are most alike and say how alike it is."""
+_NEARLY, _NEWEST = 0.7, 1.5
+"""Statements with this share of the best similarity are about as near; the newest of them counts so much."""
 _LONG_GOAL = 8
 """Steps between the first and the last of a goal whose end tells more than its beginning."""
 _RARE = 2.0
@@ -164,11 +167,19 @@ def _call_of(pool: Pool, place: int) -> int | None:
 
 
 def late(pool: Pool) -> Column | None:
-    """Recency of a step in its scope, where the last or first is asked for; in long runs the end tells more."""
+    """Recency of a step in its scope, where the last or first is asked for; in long runs the end tells more.
+
+    Of a question of now ("Where do I work?"), how late a user said it among what is about as near: recall never tells
+    whether the newest of two statements stands first, so that no fit of weights brings this.
+    """
+    order, stands = pool.question.order, pool.question.stands
     of_runs = pool.running.any() and not pool.of_runs.task
-    if not (pool.question.order or of_runs):
+    if not (order or stands or of_runs):
         return None
-    column = pool.question.order * _places_in_scopes(pool)
+    column = order * _places_in_scopes(pool)
+    if stands:
+        for own in pool.trajectories:
+            column[own] = np.maximum(column[own], _latest(pool, own))
     if pool.running.any():
         column[pool.in_runs] = _late_in_goals(pool)[pool.in_runs] if of_runs else 0.0
     return column
@@ -187,6 +198,19 @@ def _places_in_scopes(pool: Pool) -> Column:
     column = np.zeros(len(pool.candidates))
     for places in pool.members.values():
         column[places] = np.arange(len(places)) / max(1, len(places) - 1)
+    return column
+
+
+def _latest(pool: Pool, own: slice) -> Column:
+    """Recency of what users say of themselves: it holds until they say otherwise, and the newest is true."""
+    similarities = pool.similarities[own]
+    column, least = np.zeros(len(similarities)), _NEARLY * similarities.max()
+    near = [
+        place
+        for place, one in enumerate(pool.snippets[own])
+        if similarities[place] >= least > 0 and one.role.casefold() in USERS and not only_asks(one)
+    ]
+    column[near] = np.linspace(0.0, _NEWEST, len(near)) if len(near) > 1 else 0.0
     return column
 
 

@@ -170,6 +170,15 @@ _KINDS_OF_NOUNS = {
     for noun in nouns.split()
 }
 """Which neutral class a thing belongs to by the noun it is asked for with."""
+_STANDS = word_set("do does am is are have has can i'm i've what's where's who's")
+_NOW = word_set("now current currently nowadays recently")
+_ONCE = word_set(
+    """
+    initially originally previous previously first before earlier ago last when did days weeks months between passed
+    total recommend suggest advice think used was were had
+    """
+)
+"""Words of a question for what was once so, for a time that passed, or for advice."""
 _OF_ANY_DAY = word_set(
     "say said says tell told talk talked speak spoke happen happened discuss discussed do did go went mentioned day"
 )
@@ -216,6 +225,8 @@ class Question:
     """Days of which it asks."""
     of_a_day: bool = False
     """Whether it asks for a day, and for nothing else ("What was said on 8 May?")."""
+    stands: bool = False
+    """Whether it asks how things stand ("Where do I work?", "Where am I now?"), not for a time nor for the first."""
     order: int = 0
     """1 if it asks for the last of something, -1 for the first, 0 for neither."""
 
@@ -226,6 +237,10 @@ def read_request(request: SearchRequest) -> Question:
 
 
 @text_cache(maxsize=256)
+def _stands(said: frozenset[str]) -> bool:
+    return not said.isdisjoint(_STANDS) and said.isdisjoint(_ONCE)
+
+
 def read_question(text: str, asked: int | None = None) -> Question:
     """Read a question; of a very long one, its beginning.
 
@@ -256,6 +271,7 @@ def read_question(text: str, asked: int | None = None) -> Question:
         asks_for_names=by_name,
         spans=spans,
         of_a_day=any(span.first == span.meant for span in spans) and _says_no_more_than_a_day(said),
+        stands=not spans and (_stands(said) if not order else order > 0 and not said.isdisjoint(_NOW)),
         order=order,
     )
 

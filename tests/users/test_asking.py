@@ -191,6 +191,21 @@ def test_what_holds_now_stands_above_what_held_before(diary):
     assert len(diary.search("Where do I work?", k=5).hits) > 1
 
 
+@pytest.mark.parametrize(
+    ("question", "before", "now"),
+    [
+        ("What is the code of the garage?", "The code of the garage is 4411.", "The code of the garage is 9027."),
+        ("Who is my dentist?", "My dentist is Doctor Amsel.", "My dentist is no longer Amsel, it is Kruse."),
+        ("How many students do I have now?", "I have 12 students.", "I teach 15 students by now."),
+    ],
+)  # fmt: skip
+def test_the_newest_of_two_statements_stands_first(tmp_path, question, before, now):
+    with open_memory(tmp_path / "m") as memory:
+        for month, said in enumerate((before, "The attic is full of boxes.", now, "I like long walks."), start=1):
+            memory.add({"role": "user", "content": said, "timestamp": f"2026-0{month}-05"}, trajectory="t")
+        assert [hit.text for hit in memory.search(question, k=2).hits] == [now, before]
+
+
 def test_one_word_in_other_signs_is_found(tmp_path):
     with open_memory(tmp_path / "signs.memory") as memory:
         for said in ("昼はカレーだった", "注文番号はＡＢＣ１２３です", "ﾊﾟｽﾜｰﾄﾞは冷蔵庫の裏", "رقم الطلب ١٢٣٤"):
