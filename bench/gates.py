@@ -116,8 +116,13 @@ def _newest_first(data: Path) -> Figures:
             if question.type != "knowledge-update":
                 continue
             memory.add_many(list(talks[question.trajectory]), trajectory=question.trajectory)
-            of = {"trajectory": question.trajectory, "asked_at": question.asked_at}
-            hits = memory.search(question.text, k=10, min_relevance=0.0, **of).hits
+            hits = memory.search(
+                question.text,
+                k=10,
+                min_relevance=0.0,
+                trajectory=question.trajectory,
+                asked_at=question.asked_at,
+            ).hits
             told = [hit.snippet.position for hit in hits if hit.snippet.step in question.evidence]
             newest = max(at for at, step in enumerate(talks[question.trajectory]) if step.id in question.evidence)
             if len(told) > 1 and newest in told:
