@@ -27,7 +27,8 @@ from stitch.label.local.context import StepBefore
 from stitch.label.local.entities import EntityValues, kinds_of
 from stitch.label.local.names import NO_NAME, ScopeNames
 from stitch.label.local.reading import CALL, INSTRUCTIONS, RESULT, WORDS, Before, StepFeatures, read_step
-from stitch.label.local.scopes import Scope, ScopeTracker
+from stitch.label.local.scope_state import Scope
+from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.weights import vectors_of
 
 if TYPE_CHECKING:
@@ -214,13 +215,13 @@ class LocalLabelSession:
         """Take a step out of a scope and into another, or into the same with other words."""
         left = self._names.scope_called(old)
         if left is not None:
-            self._scopes.take_out(read_step(was), self._scopes.scope(left), position=position)
+            self._scopes.history.take_out(read_step(was), self._scopes.scope(left), position=position)
         joined, reading = self._names.scope_called(new), read_step(step)
         if joined is None:
             joined = self._scopes.begin().number
             self._names.open(reading, None, called=new, given=True)
         self._scopes.scopes[joined].into = None  # one that was emptied by a correction has steps again
-        self._scopes.put_in(reading, self._scopes.scope(joined), position=position)
+        self._scopes.history.put_in(reading, self._scopes.scope(joined), position=position)
         if left is not None and not self._scopes.scope(left).steps:
             self._scopes.scope(left).into = joined
 

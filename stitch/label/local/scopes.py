@@ -2,8 +2,7 @@
 
 Seventeen features speak for each candidate, and a conditional logit weighs them. One of them is the chance that a step
 turns to something else, which a logistic model reads from the step, the one before, and who speaks. Both are fitted by
-`python -m stitch.bench.fit scopes`. More than 400 lines because choosing, assigning and joining share one memory of the
-trajectory. A result stays with its call, and a step with the one it names as its parent.
+`python -m stitch.bench.fit scopes`. A result stays with its call, and a step with the one it names as its parent.
 
 Where services are asked, each for something else (a weather report, a booking), the call tells what the words before it
 were for: what is said after a result waits, as part of the current scope, until a call takes it into its own.
@@ -11,13 +10,13 @@ were for: what is said after a result waits, as part of the current scope, until
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from math import log, log1p
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.label.local.calls import takes_script
 from stitch.label.local.reading import CALL, NOTICE, RESULT, WORDS, StepFeatures
+from stitch.label.local.scope_state import History, Scope, with_place
 from stitch.label.local.weights import ScopeWeights, shipped_scope_weights
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 MAX_EARLIER = 10
 """With so many earlier scopes a step is compared."""
-_MAX_TERMS, _MAX_KEYS, _MAX_HOLDERS, _MAX_PARENTS = 240, 120, 8, 512
+_MAX_PARENTS = 512
 _FADING = 5
 """The gist of a scope loses a fifth with each step."""
 _SMALL_WEIGHT = 2.0
@@ -39,7 +38,6 @@ _STAYS = 1.0
 """Words after the answer to a call stay where the weights prefer the current scope by so much."""
 _HANDED_ON = ("key", "number", "email")
 """Classes of identifiers that two services hand on about the same matter."""
-_PAUSE_S, _LONGEST_PAUSE, _NEW_SESSION = 600.0, 6.0, 3.0
 
 FEATURES = (
     "current", "new", "words", "nearest", "keys", "addressed", "spoke last", "spoke there", "named there", "steps ago",
@@ -65,73 +63,6 @@ TURN_CUES = 9
 """Length of `ScopeTracker.turn_cues`."""
 
 
-@dataclass
-class Scope:
-    """State of one scope."""
-
-    number: int
-    spans: list[list[int]] = field(default_factory=list)
-    steps: int = 0
-    terms: dict[str, int] = field(default_factory=dict)
-    """Stems with how often they were said."""
-    keys: dict[str, int] = field(default_factory=dict)
-    """Names, values and identifiers, folded."""
-    speakers: dict[str, int] = field(default_factory=dict)
-    """Roles with how many steps are theirs."""
-    gist: NDArray[np.int32] | None = None
-    """Sum of the vectors of its steps, the older ones faded."""
-    addressed: list[str] = field(default_factory=list)
-    """Whom its last step named."""
-    waiting: list[str] = field(default_factory=list)
-    """Calls without a result: their ids or tools."""
-    given: bool = False
-    """Whether a model or a person named it: then it keeps its name."""
-    begun: bool = False
-    """Whether it plainly begins something: after instructions, in a new session, or as earlier ones began."""
-    into: int | None = None
-    """The scope that holds its steps by now."""
-
-
-@dataclass
-class _Past:
-    """State of the trajectory as a whole."""
-
-    position: int = 0
-    current: int | None = None
-    counts: dict[str, int] = field(default_factory=dict)
-    """In how many steps each stem stood."""
-    holders: dict[str, list[int]] = field(default_factory=dict)
-    """The scopes that have each key."""
-    spoke: dict[str, int] = field(default_factory=dict)
-    """The scope in which each role spoke last."""
-    voices: list[str] = field(default_factory=list)
-    """Who has said something in words, in the order of their first."""
-    openings: list[str] = field(default_factory=list)
-    """How scopes began."""
-    recent: list[int] = field(default_factory=list)
-    """The scopes, the latest last."""
-    parents: dict[str, int] = field(default_factory=dict)
-    """The scope of each of the last steps, by id."""
-    instructed: bool = False
-    """Whether instructions were the last step."""
-    left: int | None = None
-    """The scope that the last step left."""
-    switches: int = 0
-    time_s: float | None = None
-    session: str | None = None
-    tools: dict[str, int] | None = field(default_factory=dict)
-    """The scope that called each tool last; None once tools turned out to serve the same matter."""
-    tool: str = ""
-    """The tool that was called since somebody last went on after an answer."""
-    waits: list[int] = field(default_factory=list)
-    """The scope whose words wait for a call, and the one as part of which they read until then; or nothing."""
-    vector: NDArray[np.int32] | None = None
-    """Of the last step."""
-    role: str = ""
-    kind: str = ""
-    asked: bool = False
-
-
 class Candidate(NamedTuple):
     """A scope that a step may belong to, None for a new one, with the values of `FEATURES`."""
 
@@ -148,12 +79,12 @@ class ScopeTracker:
         self.scopes: list[Scope] = []
         self.setup = Scope(-1)
         """Instructions given beforehand."""
-        self._past = _Past(tools={} if by_tools else None)
+        self.history = History(tools={} if by_tools else None)
 
     @property
     def current(self) -> Scope | None:
         """The scope of the last step."""
-        return None if self._past.current is None else self.scope(self._past.current)
+        return None if self.history.current is None else self.scope(self.history.current)
 
     def scope(self, number: int) -> Scope:
         """The scope that holds the steps of scope `number` by now."""
@@ -162,7 +93,7 @@ class ScopeTracker:
 
     def choose(self, reading: StepFeatures, vector: NDArray[np.float32]) -> Scope | None:
         """The scope of a step; None if it opens a new one."""
-        past = self._past
+        past = self.history
         if past.current is None or reading.kind == NOTICE:
             return None
         if (bound := self._bound(reading)) is not None:
@@ -185,16 +116,18 @@ class ScopeTracker:
             for call in filter(None, (str(given or ""), reading.step.tool_name)):
                 waiting = [scope for scope in self.scopes if call in scope.waiting]
                 if waiting:
-                    return max(waiting, key=lambda scope: (scope.number == self._past.current, scope.spans[-1])).number
-            return self._past.current
-        parents = self._past.parents
+                    return max(
+                        waiting, key=lambda scope: (scope.number == self.history.current, scope.spans[-1])
+                    ).number
+            return self.history.current
+        parents = self.history.parents
         parent = reading.step.parent
         # Many sources chain each step to the one before, which says nothing of what it is for.
         return parents.get(parent) if parent is not None and parent != next(reversed(parents), None) else None
 
     def _mixes(self, reading: StepFeatures) -> bool:
         """Whether a call shows that tools serve the same matter: two in one turn, or one that may be for anything."""
-        names = {self._past.tool or call.name for call in reading.calls} | {call.name for call in reading.calls}
+        names = {self.history.tool or call.name for call in reading.calls} | {call.name for call in reading.calls}
         return len(names) > 1 or any(map(takes_script, reading.calls))
 
     def _goes_on(self, reading: StepFeatures) -> Scope | None:
@@ -208,37 +141,37 @@ class ScopeTracker:
         """The scope that called a tool; the current one if it is new and nothing else was called there, else none."""
         if tool in tools:
             return self.scope(tools[tool])
-        return None if self._past.current in [self.scope(each).number for each in tools.values()] else self.current
+        return None if self.history.current in [self.scope(each).number for each in tools.values()] else self.current
 
     def _asks_anew(self, reading: StepFeatures) -> bool:
         """Whether somebody goes on when another has told what came of a call that serves a matter of its own."""
-        past = self._past
+        past = self.history
         answers = reading.kind == past.kind == WORDS and reading.role != past.role
         return answers and bool(past.tools) and past.tool != "" and not self._pauses(reading)
 
     def _pauses(self, reading: StepFeatures) -> bool:
         """Whether a step comes long after the one before, or in another session."""
-        return self._pause(reading) > log1p(1.0)
+        return self.history.pause(reading) > log1p(1.0)
 
     def waits_in(self, scope: Scope) -> Scope | None:
         """The scope as part of which words read that wait for a call; None of a scope that has none such."""
-        if self._past.waits[:1] != [scope.number] or scope.given or scope.into is not None:
+        if self.history.waits[:1] != [scope.number] or scope.given or scope.into is not None:
             return None
-        home = self.scope(self._past.waits[1])
+        home = self.scope(self.history.waits[1])
         return None if home is scope else home
 
     def candidates(self, reading: StepFeatures, vector: NDArray[np.float32]) -> list[Candidate]:
         """Candidate scopes of the step: the current one first, earlier ones by place, a new one last."""
-        past, current = self._past, self.current
+        past, current = self.history, self.current
         scopes = self._shortlist(reading)
-        weights = self._weigh(dict.fromkeys(reading.stems))
+        weights = self.history.weigh(dict.fromkeys(reading.stems))
         total = sum(weights.values()) + _SMALL_WEIGHT
         meanings = _cosines([scope.gist for scope in scopes], vector)
         nearest = max(meanings, default=0.0)
         few_words = 1 / (1 + min(len(weights), 12))
         room = float(len(past.voices) > 2)
         turns = self._turns(reading, vector)
-        pause = self._pause(reading)
+        pause = self.history.pause(reading)
         switches = log((past.switches + 3) / (past.position + 17))
         leaving = [pause, turns, room, switches]
         begins = self._begins(reading)
@@ -260,13 +193,13 @@ class ScopeTracker:
 
     def _known_in_room(self, reading: StepFeatures, scope: Scope) -> list[float]:
         """Whether who speaks spoke in a scope last, whether ever, whether who is named did, and how long ago it was."""
-        last, there = self._past.spoke.get(reading.role) == scope.number, reading.role in scope.speakers
+        last, there = self.history.spoke.get(reading.role) == scope.number, reading.role in scope.speakers
         named = any(one in scope.speakers for one in reading.addressed)
-        return [*map(float, (last, there, named)), log(max(1, self._past.position - scope.spans[-1][1]))]
+        return [*map(float, (last, there, named)), log(max(1, self.history.position - scope.spans[-1][1]))]
 
     def _shortlist(self, reading: StepFeatures) -> list[Scope]:
         """The scopes worth comparing: the current one, the latest, those of who speaks and is named."""
-        past = self._past
+        past = self.history
         wanted = dict.fromkeys(past.recent[: -MAX_EARLIER - 2 : -1])
         wanted.update(
             dict.fromkeys(past.spoke[role] for role in (reading.role, *reading.addressed) if role in past.spoke)
@@ -275,33 +208,22 @@ class ScopeTracker:
             {(scope := self.scope(number)).number: scope for number in wanted if self.scope(number).steps}.values()
         )
 
-    def _weigh(self, stems: Iterable[str]) -> dict[str, float]:
-        """The inverse document frequency of each stem in this trajectory so far."""
-        steps, count = self._past.position + 8, self._past.counts.get
-        return {stem: log1p(steps / (count(stem, 0) + 0.5)) for stem in stems}
-
     def _begins(self, reading: StepFeatures) -> bool:
         """Whether instructions precede a step, or earlier scopes began with the same words."""
-        return self._past.instructed or (reading.opening != "" and reading.opening in self._past.openings)
-
-    def _pause(self, reading: StepFeatures) -> float:
-        past, pause = self._past, 0.0
-        if reading.time_s is not None and past.time_s is not None and reading.time_s > past.time_s:
-            pause = min(log1p((reading.time_s - past.time_s) / _PAUSE_S), _LONGEST_PAUSE)
-        return pause + _NEW_SESSION * (reading.step.session != past.session)
+        return self.history.instructed or (reading.opening != "" and reading.opening in self.history.openings)
 
     def _turns(self, reading: StepFeatures, vector: NDArray[np.float32]) -> float:
         """The log odds that words turn to something else."""
         if reading.kind != WORDS:
             return -2.0
-        return self._weights.turns(self.turn_cues(reading), vector, self._past.vector)
+        return self._weights.turns(self.turn_cues(reading), vector, self.history.vector)
 
     def turn_cues(self, reading: StepFeatures, *, takes_turns: bool = False) -> list[float]:
         """Cues of a turn to something else beside the words: who speaks, and what was asked.
 
         With `takes_turns`, what one role alone goes on to say is read as that of several people, none of whom leads.
         """
-        past = self._past
+        past = self.history
         two = len({*past.voices, reading.role}) <= 2
         turns = takes_turns and past.voices == [reading.role]
         leads = two and not turns and (past.voices or [reading.role])[0] == reading.role
@@ -318,16 +240,16 @@ class ScopeTracker:
 
     def instruct(self, reading: StepFeatures) -> None:
         """Take in instructions, which belong to no scope: the next step begins something."""
-        past = self._past
+        past = self.history
         self.setup.steps += 1
-        self.setup.spans = _with_place(self.setup.spans, past.position)
+        self.setup.spans = with_place(self.setup.spans, past.position)
         past.instructed, past.session = True, reading.step.session
         past.tools, past.tool = None if past.tools is None else {}, ""
         past.position += 1
 
     def assign(self, reading: StepFeatures, vector: NDArray[np.float32], scope: Scope | None) -> Scope:
         """Take in that the step belongs to `scope`, or to a new one if None; return it."""
-        past = self._past
+        past = self.history
         if scope is None:
             scope = self.begin()
             scope.begun = self._begins(reading) or reading.step.session != past.session
@@ -335,7 +257,7 @@ class ScopeTracker:
                 past.waits = [scope.number, past.current]
             elif reading.opening and reading.kind == WORDS:
                 past.openings = [*past.openings, reading.opening][-64:]
-        self._extend(scope, reading, position=past.position)
+        past.extend(scope, reading, position=past.position)
         numbers = (vector * 127).round().astype("int32")
         scope.gist = numbers if scope.gist is None else scope.gist - scope.gist // _FADING + numbers
         if reading.kind != NOTICE:
@@ -355,7 +277,7 @@ class ScopeTracker:
 
     def _go_on(self, reading: StepFeatures, scope: Scope) -> None:
         """Count what a step of a scope says of how the trajectory goes."""
-        past = self._past
+        past = self.history
         past.left = past.current if past.current != scope.number else None
         past.switches += past.left is not None
         past.current = past.spoke[reading.role] = scope.number
@@ -371,11 +293,11 @@ class ScopeTracker:
         if reading.kind == CALL:
             scope.waiting = [call.id or call.name for call in reading.calls]
         elif reading.kind == RESULT:
-            _answer(scope, reading)
+            scope.answer(reading)
 
     def _note_tools(self, reading: StepFeatures, scope: Scope) -> None:
         """Take in which tools a scope called, as long as each serves a matter of its own."""
-        past = self._past
+        past = self.history
         if past.tools is None or self._mixes(reading):
             past.tools = None
             return
@@ -391,7 +313,7 @@ class ScopeTracker:
 
         Looked at when it has three steps, and when it is left; one that waits for a call, when that comes.
         """
-        past = self._past
+        past = self.history
         if past.waits and (home := self.waits_in(self.scopes[past.waits[0]])) is not None:
             return self._settle(self.scopes[past.waits[0]], home)
         young = self.current if past.left is None else self.scope(past.left)
@@ -406,102 +328,34 @@ class ScopeTracker:
         likeness, home = max(zip(self._likenesses(young, others), others, strict=True), key=lambda pair: pair[0])
         if likeness < _JOINS_FROM:
             return None
-        self._join(young, home)
+        past.join(young, home)
         return young, home
 
     def _settle(self, young: Scope, home: Scope) -> tuple[Scope, Scope] | None:
         """Join words that waited to the scope of the call, or to where they read if they are left without one."""
-        current, called = self.current, self._past.kind == CALL
+        current, called = self.current, self.history.kind == CALL
         if current is young and not called:
             return None
-        self._past.waits = []
+        self.history.waits = []
         if called and current is not None:
             home = current
         if home is young:
             return None
-        self._join(young, home)
+        self.history.join(young, home)
         return young, home
 
     def _likenesses(self, young: Scope, others: Sequence[Scope]) -> list[float]:
         """Similarity of a young scope to each other one: meaning, words by rarity, keys."""
-        weights = self._weigh(young.terms)
+        weights = self.history.weigh(young.terms)
         total = sum(weights.values()) or 1.0
         words = [sum(weight for stem, weight in weights.items() if stem in other.terms) / total for other in others]
         keys = [sum(key in other.keys for key in young.keys) / (1 + len(young.keys)) for other in others]
         meanings = _cosines([other.gist for other in others], young.gist)
         return [each + 0.5 * word + 0.3 * key for each, word, key in zip(meanings, words, keys, strict=True)]
 
-    def _join(self, young: Scope, home: Scope) -> None:
-        past = self._past
-        home.steps += young.steps
-        for first, last in young.spans:
-            for position in range(first, last + 1):
-                home.spans = _with_place(home.spans, position)
-        for own, theirs in ((home.terms, young.terms), (home.keys, young.keys), (home.speakers, young.speakers)):
-            for key, count in theirs.items():
-                own[key] = own.get(key, 0) + count
-        if home.gist is not None and young.gist is not None:
-            home.gist = home.gist + young.gist
-        home.addressed, home.waiting = young.addressed, [*home.waiting, *young.waiting]
-        for key in young.keys:
-            past.holders[key] = list(
-                dict.fromkeys(home.number if n == young.number else n for n in past.holders.get(key, ()))
-            )
-        past.recent = [number for number in past.recent if number not in (young.number, home.number)]
-        past.recent.insert(len(past.recent) - (past.current not in (young.number, home.number)), home.number)
-        young.into, young.terms, young.keys, young.gist, young.waiting = home.number, {}, {}, None, []
-        if past.current == young.number:
-            past.current = home.number
-        past.left = None
-
-    def _extend(self, scope: Scope, reading: StepFeatures, *, position: int) -> None:
-        """Add to a scope what a step at a position holds."""
-        scope.steps += 1
-        scope.spans = _with_place(scope.spans, position)
-        scope.speakers[reading.role] = scope.speakers.get(reading.role, 0) + 1
-        for stem in reading.stems:
-            scope.terms[stem] = scope.terms.get(stem, 0) + 1
-        for key in reading.keys:
-            scope.keys[key] = scope.keys.get(key, 0) + 1
-            holders = self._past.holders.setdefault(key, [])
-            if scope.number not in holders:
-                self._past.holders[key] = [*holders, scope.number][-_MAX_HOLDERS:]
-        scope.terms, dropped = _bounded(scope.terms, _MAX_TERMS), scope.keys
-        scope.keys = _bounded(scope.keys, _MAX_KEYS)
-        scope.speakers = _bounded(scope.speakers, _MAX_KEYS)
-        for key in dropped.keys() - scope.keys.keys():
-            self._release(key, scope)
-
-    def _release(self, key: str, scope: Scope) -> None:
-        left = [number for number in self._past.holders.get(key, ()) if number != scope.number]
-        if left:
-            self._past.holders[key] = left
-        else:
-            self._past.holders.pop(key, None)
-
-    def put_in(self, reading: StepFeatures, scope: Scope, *, position: int) -> None:
-        """Take in that an earlier step belongs to a scope."""
-        self._extend(scope, reading, position=position)
-        for stem in dict.fromkeys(reading.stems):
-            self._past.counts[stem] = self._past.counts.get(stem, 0) + 1
-
-    def take_out(self, reading: StepFeatures, scope: Scope, *, position: int) -> None:
-        """Forget what an earlier step added to a scope."""
-        scope.steps = max(0, scope.steps - 1)
-        scope.spans = [part for span in scope.spans for part in _without_place(span, position)]
-        for stem in dict.fromkeys(reading.stems):
-            _uncount(self._past.counts, stem)
-        _uncount(scope.speakers, reading.role)
-        for stem in reading.stems:
-            _uncount(scope.terms, stem)
-        for key in reading.keys:
-            _uncount(scope.keys, key)
-            if key not in scope.keys:
-                self._release(key, scope)
-
     def typical_terms(self, scope: Scope, *, most: int = 40) -> dict[str, float]:
         """The stems that tell a scope from the others, with weights from 0 to 1, the strongest first."""
-        telling = self._weigh(scope.terms)
+        telling = self.history.weigh(scope.terms)
         weighed = {stem: count * telling[stem] for stem, count in scope.terms.items()}
         ranked = sorted(weighed.items(), key=lambda item: (-item[1], item[0]))[:most]
         return {stem: round(weight / ranked[0][1], 3) for stem, weight in ranked}
@@ -509,7 +363,7 @@ class ScopeTracker:
     def save(self) -> dict[str, Any]:
         """Everything remembered, as JSON values."""
         scopes = [{**vars(scope), "gist": _listed(scope.gist)} for scope in self.scopes]
-        past = {**vars(self._past), "vector": _listed(self._past.vector)}
+        past = {**vars(self.history), "vector": _listed(self.history.vector)}
         return {"scopes": scopes, "past": past, "setup": [self.setup.steps, self.setup.spans]}
 
     @classmethod
@@ -517,16 +371,9 @@ class ScopeTracker:
         """Continue from what `save` returned."""
         tracker = cls()
         tracker.scopes = [Scope(**{**scope, "gist": _array(scope["gist"])}) for scope in data["scopes"]]
-        tracker._past = _Past(**{**data["past"], "vector": _array(data["past"]["vector"])})
+        tracker.history = History(**{**data["past"], "vector": _array(data["past"]["vector"])})
         tracker.setup.steps, tracker.setup.spans = data["setup"]
         return tracker
-
-
-def _answer(scope: Scope, result: StepFeatures) -> None:
-    """Take in that a call of a scope has its result."""
-    answered = (str(result.step.metadata.get("tool_call_id") or ""), result.step.tool_name)
-    known = next((call for call in scope.waiting if call in answered), None)
-    scope.waiting = [call for call in scope.waiting if call != known] if known else scope.waiting[1:]
 
 
 def _cosines(gists: Sequence[NDArray[np.int32] | None], vector: NDArray[Any] | None) -> list[float]:
@@ -550,41 +397,3 @@ def _array(numbers: Sequence[int] | None) -> NDArray[np.int32] | None:
     import numpy as np
 
     return None if numbers is None else np.array(numbers, np.int32)
-
-
-def _bounded(counts: dict[str, int], most: int) -> dict[str, int]:
-    """`counts`, or its most frequent half once it has grown to twice the bound."""
-    if len(counts) <= 2 * most:
-        return counts
-    return dict(sorted(counts.items(), key=lambda item: -item[1])[:most])
-
-
-def _uncount(counts: dict[str, int], key: str) -> None:
-    """Count a key once less; one that is not counted any more goes."""
-    if (left := counts.get(key, 0) - 1) > 0:
-        counts[key] = left
-    else:
-        counts.pop(key, None)
-
-
-def _with_place(spans: list[list[int]], position: int) -> list[list[int]]:
-    """Stretches of places with one more, in order."""
-    if spans and position == spans[-1][1] + 1:
-        return [*spans[:-1], [spans[-1][0], position]]
-    if spans and position > spans[-1][1]:
-        return [*spans, [position, position]]
-    merged: list[list[int]] = []
-    for first, last in sorted([*spans, [position, position]]):
-        if merged and first <= merged[-1][1] + 1:
-            merged[-1][1] = max(merged[-1][1], last)
-        else:
-            merged.append([first, last])
-    return merged
-
-
-def _without_place(span: list[int], position: int) -> list[list[int]]:
-    """Cut one place out of a stretch."""
-    first, last = span
-    if not first <= position <= last:
-        return [span]
-    return [part for part in ([first, position - 1], [position + 1, last]) if part[0] <= part[1]]
