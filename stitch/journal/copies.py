@@ -7,41 +7,17 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
-from sqlalchemy import bindparam, delete, func, select
-
 from stitch.core.files import copy_private
 from stitch.core.progress import Progress
 from stitch.errors import JournalError
 from stitch.journal.database import PAGE, SQLITE, Session
 from stitch.journal.erased import ErasedSteps
-from stitch.journal.tables import (
-    OF_A_STEP,
-    changes,
-    checkpoints,
-    cuts,
-    metadata,
-    records,
-    replies,
-    steps,
-    trajectories,
-)
+from stitch.journal.rows import STEPS
+from stitch.journal.tables import OF_A_STEP, metadata
 from stitch.journal.versions import bring_up
 
 _ATTEMPTS = 50
 _WAL_HEADER_BYTES = 32
-_OF_OTHERS = [
-    *(delete(table).where(table.c.tenant != bindparam("whose")) for table in (trajectories, changes, records)),
-    *(
-        delete(table).where(table.c.trajectory.not_in(select(trajectories.c.number)))
-        for table in (checkpoints, cuts, replies, steps)
-    ),
-    *(delete(table).where(table.c.seq.not_in(select(steps.c.seq))) for table in OF_A_STEP if table is not steps),
-]
-_ROWS_OF = {table: select(table) for table in metadata.sorted_tables}
-_ALL_OF = {table: delete(table) for table in metadata.sorted_tables}
-_COUNTS = select(func.count(trajectories.c.tenant.distinct()), func.count()).select_from(
-    steps.join(trajectories, trajectories.c.number == steps.c.trajectory)
-)
 _PAGES = 1_000
 """So many are copied before it is said how far it is."""
 
@@ -57,9 +33,9 @@ def copy_database(db: sqlite3.Connection, *, to: Path) -> None:
 def copy_rows(source: Session, target: Session) -> None:
     """Write all rows of one database into another one that has none."""
     for table in metadata.sorted_tables:
-        target.write(_ALL_OF[table])
+        target.write(f"DELETE FROM {table.name}")
         names = [column.name for column in table.columns]
-        rows = source.stream(_ROWS_OF[table])
+        rows = source.stream(f"SELECT {', '.join(names)} FROM {table.name}")
         while page := [dict(zip(names, row, strict=True)) for row in islice(rows, PAGE)]:
             target.write_many(table, page)
 
@@ -105,18 +81,27 @@ def settle(copy: Path, *, tenant: str | None) -> tuple[int, int]:
             bring_up(db, copy)
             session = Session(db, SQLITE)
             if tenant is not None:
-                for statement in _OF_OTHERS:
-                    session.write(statement, **({"whose": tenant} if "tenant" in statement.table.c else {}))
-                ErasedSteps(session, tenant).keep_only()
+                _keep_only(session, tenant)
                 db.execute("VACUUM")
             if (found := db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
                 raise JournalError(
                     f"the journal is damaged and cannot be backed up: {found[0][0]}", hint="`stitch verify` says more"
                 )
-            tenants, step_count = session.rows(_COUNTS)[0]
+            ((tenants, step_count),) = session.rows(f"SELECT count(DISTINCT tenant), count(*) FROM {STEPS}")
     except sqlite3.Error as error:
         raise JournalError(f"the journal cannot be copied to {str(copy)!r}: {error}") from error
     return tenants, step_count
+
+
+def _keep_only(db: Session, tenant: str) -> None:
+    """Delete what other tenants have."""
+    for table in ("trajectories", "changes", "records"):
+        db.write(f"DELETE FROM {table} WHERE tenant <> :tenant", tenant=tenant)
+    for table in ("checkpoints", "cuts", "replies", "steps"):
+        db.write(f"DELETE FROM {table} WHERE trajectory NOT IN (SELECT number FROM trajectories)")
+    for table in (each.name for each in OF_A_STEP if each.name != "steps"):
+        db.write(f"DELETE FROM {table} WHERE seq NOT IN (SELECT seq FROM steps)")
+    ErasedSteps(db, tenant).keep_only()
 
 
 def _log_header(log: Path) -> bytes:

@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import orjson
-from sqlalchemy import Delete, Insert, Table, Update, and_, bindparam, delete, insert
+from sqlalchemy import Table, insert, text
 from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.engine import Dialect
 
 from stitch.core.process import ProcessLock
 from stitch.errors import InputError, JournalError
-from stitch.journal.tables import metadata
-
-if TYPE_CHECKING:
-    from sqlalchemy import Select
-    from typing_extensions import Unpack
 
 PAGE = 512
 """Rows that are read at a time: an iteration holds no more, and no lock between them."""
 
-if TYPE_CHECKING:
-    Query = Select[Unpack[tuple[Any, ...]]]
-    Statement = Query | Insert | Update | Delete | Table
-    """What is asked; a table for rows that are put into it."""
+Statement: TypeAlias = str | Table
+"""SQL that both databases read, with parameters as `:name`, or a table for rows that are put into it.
 
+`IN :names` asks for any of several values, which are one parameter however many there are.
+"""
 
-_BY_KEY = {
-    table: delete(table).where(and_(*(column == bindparam(f"of_{column.name}") for column in table.primary_key)))
-    for table in metadata.sorted_tables
-    if table.primary_key
-}
+_ANY_OF = re.compile(r"(\S+) IN :(\w+)")
 
 
 def is_postgres(location: str) -> bool:
@@ -58,30 +50,33 @@ class _Text(NamedTuple):
     sql: str
     order: Sequence[str] | None
     """The order of its parameters; None if it names them."""
-    constants: Mapping[str, Any]
 
 
 class Compiled:
-    """Statements in the SQL of one dialect, compiled once in a process: to do it takes longer than to run them."""
+    """Statements in the SQL of one dialect, compiled once in a process.
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
+    Args:
+        dialect: Of the database.
+        any_of: How it says that `{0}` is any of the values in the parameter `{1}`.
+    """
+
+    def __init__(self, dialect: Dialect, *, any_of: str) -> None:
+        self._dialect, self._any_of = dialect, any_of
         self._known: dict[tuple[Statement, tuple[str, ...]], _Text] = {}
 
     def text(self, statement: Statement, names: tuple[str, ...]) -> _Text:
         """The text of a statement that is given values of these names."""
-        if (found := self._known.get((statement, names))) is not None:
-            return found
-        table = getattr(statement, "table", statement)
-        columns = [name for name in names if name in table.c] if isinstance(table, Table) else None
-        made = insert(statement).inline() if isinstance(statement, Table) else statement
-        compiled = made.compile(dialect=self._dialect, column_keys=columns)
-        constants = {name: value for name, value in compiled.params.items() if name not in names}
-        self._known[statement, names] = found = _Text(str(compiled), compiled.positiontup, constants)
+        if (found := self._known.get((statement, names))) is None:
+            if isinstance(statement, str):
+                said = _ANY_OF.sub(lambda match: self._any_of.format(match[1], match[2]), statement)
+                compiled = text(said).compile(dialect=self._dialect)
+            else:
+                compiled = insert(statement).inline().compile(dialect=self._dialect, column_keys=names)
+            self._known[statement, names] = found = _Text(str(compiled), compiled.positiontup)
         return found
 
 
-SQLITE = Compiled(sqlite_dialect())
+SQLITE = Compiled(sqlite_dialect(), any_of="{0} IN (SELECT value FROM json_each(:{1}))")
 
 
 class Session:
@@ -93,59 +88,57 @@ class Session:
     def __init__(self, connection: Any, compiled: Compiled) -> None:
         self.connection, self._compiled = connection, compiled
 
-    def rows(self, statement: Query, **values: Any) -> list[tuple[Any, ...]]:
+    def rows(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
         """All rows of a query."""
         return self.ask(statement, **values)()
 
-    def ask(self, statement: Query, **values: Any) -> Callable[[], list[tuple[Any, ...]]]:
+    def ask(self, statement: str, **values: Any) -> Callable[[], list[tuple[Any, ...]]]:
         """A query whose rows are fetched later: inside a transaction what is asked before goes to a server at once."""
         fetched: Callable[[], list[tuple[Any, ...]]] = self._run(statement, values).fetchall
         return fetched
 
-    def row(self, statement: Query, **values: Any) -> tuple[Any, ...] | None:
+    def row(self, statement: str, **values: Any) -> tuple[Any, ...] | None:
         """The first row of a query."""
         return next(iter(self.rows(statement, **values)), None)
 
-    def value(self, statement: Query, **values: Any) -> Any:
+    def value(self, statement: str, **values: Any) -> Any:
         """The first value of the first row; None if there is no row."""
         return next(iter(self.row(statement, **values) or ()), None)
 
-    def stream(self, statement: Query) -> Iterator[tuple[Any, ...]]:
+    def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """The rows of a query one by one, however many there are."""
         sql = self._compiled.text(statement, ()).sql
         cursor = self.connection.cursor()
         yield from getattr(cursor, "stream", cursor.execute)(sql)  # psycopg would else hold all of them
 
-    def write(self, statement: Insert | Update | Delete | Table, **values: Any) -> None:
+    def write(self, statement: Statement, **values: Any) -> None:
         """Change rows, or put one into a table."""
         self._run(statement, values)
 
-    def write_many(self, statement: Update | Delete | Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    def write_many(self, statement: Statement, rows: Iterable[Mapping[str, Any]]) -> None:
         """As `write`, for each of several rows of values, which all have the same names."""
         if not (given := list(rows)):
             return
-        text = self._compiled.text(statement, tuple(given[0]))
-        order = text.order
+        sql, order = self._compiled.text(statement, tuple(given[0]))
         rows_given = given if order is None else [[row[name] for name in order] for row in given]
-        self.connection.cursor().executemany(text.sql, rows_given)
+        self.connection.cursor().executemany(sql, rows_given)
 
     def put(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
         """Put rows into a table, in place of those with the same primary keys."""
         given = list(rows)
         key = [column.name for column in table.primary_key]
-        self.write_many(_BY_KEY[table], [{f"of_{name}": row[name] for name in key} for row in given])
+        same = " AND ".join(f"{name} = :{name}" for name in key)
+        self.write_many(f"DELETE FROM {table.name} WHERE {same}", [{name: row[name] for name in key} for row in given])
         self.write_many(table, given)
 
     def _run(self, statement: Statement, values: dict[str, Any]) -> Any:
-        text = self._compiled.text(statement, tuple(values))
-        given = {**text.constants, **values} if text.constants else values
-        in_order = None if text.order is None else [_plain(given[name]) for name in text.order]
+        sql, order = self._compiled.text(statement, tuple(values))
         # A cursor for each: in a transaction of PostgreSQL results come when they are asked for.
-        return self.connection.execute(text.sql, given if in_order is None else in_order)
+        return self.connection.execute(sql, values if order is None else [_plain(values[name]) for name in order])
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as SQLite takes it; see `tables.one_of`."""
+    """A parameter as SQLite takes it: several values as JSON."""
     return orjson.dumps(value).decode() if type(value) is list else value
 
 
@@ -191,9 +184,7 @@ class Database(ABC):
         What is `derived` can be made again from what was written before, and need not have reached the disk.
         """
 
-    def exclusive(
-        self, name: str, *, first: Query, values: Mapping[str, Any], last: Query
-    ) -> AbstractContextManager[Turn]:
+    def exclusive(self, name: str, *, first: str, values: Mapping[str, Any], last: str) -> AbstractContextManager[Turn]:
         """Hold a name that one process at a time can hold, where several use the database, which is asked then."""
         return nullcontext(Turn())
 
@@ -221,18 +212,18 @@ class Database(ABC):
     def close(self) -> None:
         """Let go of it; closing twice is harmless."""
 
-    def rows(self, statement: Query, **values: Any) -> list[tuple[Any, ...]]:
+    def rows(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
         """All rows of one query."""
         with self.session() as db:
             return db.rows(statement, **values)
 
-    def value(self, statement: Query, **values: Any) -> Any:
+    def value(self, statement: str, **values: Any) -> Any:
         """The first value of one query."""
         with self.session() as db:
             return db.value(statement, **values)
 
     def pages(
-        self, statement: Query, values: Mapping[str, Any], *, after: int = 0, size: int = PAGE, by: int = 0
+        self, statement: str, values: Mapping[str, Any], *, after: int = 0, size: int = PAGE, by: int = 0
     ) -> Iterator[list[tuple[Any, ...]]]:
         """Pages of a query with the parameters `after` and `size`, in the order of its column number `by`."""
         while rows := self.rows(statement, after=after, size=size, **values):

@@ -7,21 +7,12 @@ import secrets
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from sqlalchemy import bindparam, delete, select
-
 from stitch.journal.database import Session
 from stitch.journal.tables import erased, erasers
 
 _KEY_BYTES, _DIGEST_BYTES = 32, 16
 _JOURNAL = 0
-_KEY_OF = select(erasers.c.key).where(erasers.c.number == bindparam("number"))
-_FIND = select(erasers.c.number, erasers.c.key).where(erasers.c.tenant == bindparam("tenant"))
-_IS_ERASED = select(erased.c.owner).where(erased.c.owner == bindparam("owner"), erased.c.digest == bindparam("digest"))
-_FORGET = delete(erased).where(erased.c.owner == bindparam("of"), erased.c.digest == bindparam("known"))
-_FORGET_ALL = delete(erased).where(erased.c.owner == bindparam("of"))
-_FORGET_KEY = delete(erasers).where(erasers.c.number == bindparam("of"))
-_KEEP_ONLY = delete(erased).where(erased.c.owner != bindparam("of"))
-_KEEP_KEY = delete(erasers).where(erasers.c.number.not_in((_JOURNAL, bindparam("of"))))
+_KEY_OF = "SELECT key FROM erasers WHERE number = :number"
 
 
 class ErasedSteps:
@@ -39,7 +30,8 @@ class ErasedSteps:
         """Whether a step of this name was erased."""
         if self.number == _JOURNAL:
             return False
-        return self._db.row(_IS_ERASED, owner=self.number, digest=self._digest(trajectory, step)) is not None
+        query = "SELECT 1 FROM erased WHERE owner = :owner AND digest = :digest"
+        return self._db.row(query, owner=self.number, digest=self._digest(trajectory, step)) is not None
 
     def note(self, trajectory: str, steps: Iterable[str]) -> None:
         """Note that steps are erased."""
@@ -50,19 +42,20 @@ class ErasedSteps:
 
     def forget(self, trajectory: str, step: str) -> None:
         """Forget that a step was erased: it is accepted again."""
-        self._db.write(_FORGET, of=self.number, known=self._digest(trajectory, step))
+        digest = self._digest(trajectory, step)
+        self._db.write("DELETE FROM erased WHERE owner = :owner AND digest = :digest", owner=self.number, digest=digest)
 
     def forget_all(self) -> None:
         """Forget the tenant: its key, and with it what was erased."""
         if self.number != _JOURNAL:
-            self._db.write(_FORGET_ALL, of=self.number)
-            self._db.write(_FORGET_KEY, of=self.number)
+            self._db.write("DELETE FROM erased WHERE owner = :owner", owner=self.number)
+            self._db.write("DELETE FROM erasers WHERE number = :number", number=self.number)
             self._found = _JOURNAL, b""
 
     def keep_only(self) -> None:
         """Forget what all other tenants erased."""
-        self._db.write(_KEEP_ONLY, of=self.number)
-        self._db.write(_KEEP_KEY, of=self.number)
+        self._db.write("DELETE FROM erased WHERE owner <> :owner", owner=self.number)
+        self._db.write("DELETE FROM erasers WHERE number <> 0 AND number <> :number", number=self.number)
 
     @property
     def number(self) -> int:
@@ -74,7 +67,8 @@ class ErasedSteps:
         return self._find([key for (key,) in self._asked()])
 
     def _find(self, keys: Sequence[bytes]) -> tuple[int, bytes]:
-        found = self._db.row(_FIND, tenant=_digest(keys[0], self._tenant)) if keys else None
+        query = "SELECT number, key FROM erasers WHERE tenant = :tenant"
+        found = self._db.row(query, tenant=_digest(keys[0], self._tenant)) if keys else None
         return (_JOURNAL, b"") if found is None else (found[0], found[1])
 
     def _begin(self) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from sqlalchemy import bindparam, delete, func, or_, select, update
-
 from stitch.core import ChangeKind, Redaction, Step
 from stitch.errors import JournalError, StepConflictError, StepRejectedError
 from stitch.journal.database import Session
@@ -14,12 +12,9 @@ from stitch.journal.entries import Entry, KeptStep, encode_step, erased_entry
 from stitch.journal.erased import ErasedSteps
 from stitch.journal.rows import ENTRIES, NAMED, Part, entry_of, note_changes, number_of
 from stitch.journal.tables import (
-    changes,
     checksum,
     history,
     labels,
-    next_seq,
-    one_of,
     redactions,
     revision_checksum,
     states,
@@ -28,31 +23,16 @@ from stitch.journal.tables import (
     trajectories,
 )
 
-_OF_TRAJECTORY = steps.c.trajectory == bindparam("of")
-_END = select(
-    trajectories.c.number,
-    select(func.coalesce(func.max(steps.c.position) + 1, 0))
-    .where(steps.c.trajectory == trajectories.c.number)
-    .scalar_subquery(),
-).where(NAMED)
-_NEXT_NUMBER = select(func.coalesce(func.max(trajectories.c.number), 0) + 1)
-_NEXT_SEQ = select(next_seq.c.seq, select(func.max(steps.c.seq) + 1).scalar_subquery())
-_TAKE_SEQS = update(next_seq)
-_DIGESTS = select(steps.c.step, steps.c.seq, steps.c.digest).where(_OF_TRAJECTORY, one_of(steps.c.step))
-_BY_SEQ = ENTRIES.where(steps.c.seq == bindparam("seq"))
-_BY_PLACE = ENTRIES.where(_OF_TRAJECTORY, steps.c.position == bindparam("position"))
-_HELD = select(steps.c.step, steps.c.position, steps.c.digest).where(
-    _OF_TRAJECTORY, or_(steps.c.step == bindparam("step"), steps.c.position == bindparam("position"))
-)
-_EMPTY = select(trajectories.c.number).where(
-    trajectories.c.tenant == bindparam("tenant"),
-    ~select(steps.c.seq).where(steps.c.trajectory == trajectories.c.number).exists(),
-)
-_IS_EMPTY = _EMPTY.where(trajectories.c.number == bindparam("of"))
-_UNNAME = update(changes).where(changes.c.trajectory == bindparam("of"))
-_DROP = delete(trajectories).where(trajectories.c.number == bindparam("of"))
-_HAS_TRAJECTORIES = select(trajectories.c.number).where(trajectories.c.tenant == bindparam("tenant")).limit(1)
-_DISOWN = update(changes).where(changes.c.tenant == bindparam("of"))
+_END = f"""
+SELECT number, (SELECT coalesce(max(position) + 1, 0) FROM steps WHERE steps.trajectory = number)
+FROM trajectories WHERE {NAMED}
+"""
+_NEXT_NUMBER = "SELECT coalesce(max(number), 0) + 1 FROM trajectories"
+_NEXT_SEQ = "SELECT seq, (SELECT max(steps.seq) + 1 FROM steps) FROM next_seq"
+_EMPTY = """
+SELECT number FROM trajectories
+WHERE tenant = :tenant AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.trajectory = number)
+"""
 
 
 class Intake(Part):
@@ -135,7 +115,8 @@ class Intake(Part):
                     continue
                 if became == "new":
                     fresh.setdefault(number, []).append(kept.seq)
-                (row,) = db.rows(_BY_PLACE, of=number, position=kept.position)
+                place = f"{ENTRIES} WHERE steps.trajectory = :of AND steps.position = :position"
+                (row,) = db.rows(place, of=number, position=kept.position)
                 results.append(entry_of(row)._replace(repeated=became == "known"))
             for number, seqs in fresh.items():
                 note_changes(db, ChangeKind.RESTORED, seqs, tenant=tenant, number=number)
@@ -145,18 +126,18 @@ class Intake(Part):
 def take_seqs(db: Session, count: int) -> int:
     """Set numbers of steps aside that are then given to no others; return the first."""
     first = _after_all(db.rows(_NEXT_SEQ))
-    db.write(_TAKE_SEQS, seq=first + count)
+    db.write("UPDATE next_seq SET seq = :seq", seq=first + count)
     return first
 
 
 def drop_empty(db: Session, tenant: str, *, number: int | None = None) -> None:
     """Forget the trajectories of a tenant that have no steps, or this one; changes name what is gone no more."""
-    rows = db.rows(_EMPTY, tenant=tenant) if number is None else db.rows(_IS_EMPTY, tenant=tenant, of=number)
-    found = [each for (each,) in rows]
-    db.write_many(_UNNAME, [{"of": each, "trajectory": None} for each in found])
-    db.write_many(_DROP, [{"of": each} for each in found])
-    if found and db.row(_HAS_TRAJECTORIES, tenant=tenant) is None:
-        db.write(_DISOWN, of=tenant, tenant="")
+    only = {} if number is None else {"of": number}
+    found = [each for (each,) in db.rows(f"{_EMPTY} AND number = :of" if only else _EMPTY, tenant=tenant, **only)]
+    db.write("UPDATE changes SET trajectory = NULL WHERE trajectory IN :given", given=found)
+    db.write("DELETE FROM trajectories WHERE number IN :given", given=found)
+    if found and db.row("SELECT 1 FROM trajectories WHERE tenant = :tenant LIMIT 1", tenant=tenant) is None:
+        db.write("UPDATE changes SET tenant = '' WHERE tenant = :tenant", tenant=tenant)
 
 
 class _Appending:
@@ -213,7 +194,7 @@ class _Appending:
                 self._seq, self._position = self._seq + 1, self._position + 1
         self._write()
         for index, first in repeats.items():
-            (row,) = self._db.rows(_BY_SEQ, seq=first)
+            (row,) = self._db.rows(f"{ENTRIES} WHERE steps.seq = :seq", seq=first)
             results[index] = entry_of(row)._replace(repeated=True, redacted=tuple(redacted.get(index, ())))
         return results
 
@@ -252,7 +233,8 @@ class _Appending:
     def _digests(self, ids: Sequence[str]) -> dict[str, tuple[int, bytes]]:
         if not ids or self._begins:
             return {}
-        return {step: (seq, digest) for step, seq, digest in self._db.rows(_DIGESTS, of=self._number, given=ids)}
+        query = "SELECT step, seq, digest FROM steps WHERE trajectory = :of AND step IN :given"
+        return {step: (seq, digest) for step, seq, digest in self._db.rows(query, of=self._number, given=ids)}
 
     def _free_id(self, given: Collection[str]) -> str:
         name, suffix = str(self._position), 1
@@ -280,7 +262,10 @@ def _restore(
     Raises:
         StepRejectedError: Another step has its place or its id.
     """
-    held = db.rows(_HELD, of=number, step=kept.id, position=kept.position)
+    at_id_or_place = (
+        "SELECT step, position, digest FROM steps WHERE trajectory = :of AND (step = :step OR position = :at)"
+    )
+    held = db.rows(at_id_or_place, of=number, step=kept.id, at=kept.position)
     if held == [(kept.id, kept.position, kept.digest)]:
         return "known"
     if erased.known(kept.trajectory, kept.id):

@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, func, select
-
 from stitch.core import Change, ChangeKind
 from stitch.errors import InputError, require_extra
 from stitch.journal.copies import settle
@@ -20,29 +18,23 @@ from stitch.journal.progress import Progress
 from stitch.journal.reading import Lookups
 from stitch.journal.records import Records
 from stitch.journal.revising import Revising
-from stitch.journal.rows import NAMED, SIZE, given
+from stitch.journal.rows import NAMED, given
 from stitch.journal.sqlite_file import SqliteFile
-from stitch.journal.tables import changes, trajectories
 
 if TYPE_CHECKING:
     from stitch.journal.postgres import Postgres
     from stitch.journal.queue import WorkQueue
 
-_ALL_CHANGES = (
-    select(changes.c.number, changes.c.kind, changes.c.tenant, trajectories.c.name, changes.c.first, changes.c.last)
-    .outerjoin_from(changes, trajectories, trajectories.c.number == changes.c.trajectory)
-    .where(changes.c.number > bindparam("after"))
-    .order_by(changes.c.number)
-    .limit(SIZE)
-)
-_CHANGES_OF_TENANT = _ALL_CHANGES.where(changes.c.tenant == bindparam("tenant"))
-_CHANGED = (
-    select(changes.c.number)
-    .join_from(changes, trajectories, trajectories.c.number == changes.c.trajectory)
-    .where(NAMED, changes.c.number > bindparam("after"), changes.c.kind != ChangeKind.ACCEPTED.value)
-    .limit(1)
-)
-_LAST_CHANGE = select(func.coalesce(func.max(changes.c.number), 0))
+_CHANGES = """
+SELECT changes.number, kind, changes.tenant, name, first, last
+FROM changes LEFT JOIN trajectories ON trajectories.number = changes.trajectory
+WHERE changes.number > :after {} ORDER BY changes.number LIMIT :size
+"""
+_CHANGED = f"""
+SELECT 1 FROM changes JOIN trajectories ON trajectories.number = changes.trajectory
+WHERE {NAMED} AND changes.number > :after AND kind <> 'accepted' LIMIT 1
+"""
+_LAST_CHANGE = "SELECT coalesce(max(number), 0) FROM changes"
 
 
 def _database(where: str | Path, *, power_safe: bool) -> Database:
@@ -97,7 +89,7 @@ class Journal(Intake, Progress, Revising, Lookups, Records):
 
     def changes(self, *, after: int = 0, tenant: str | None = None) -> Iterator[Change]:
         """Iterate over the changes after a number, of a tenant or of all, in the order in which they came about."""
-        query = _ALL_CHANGES if tenant is None else _CHANGES_OF_TENANT
+        query = _CHANGES.format("" if tenant is None else "AND changes.tenant = :tenant")
         for rows in self._db.pages(query, given(tenant=tenant), after=after):
             for number, kind, owner, trajectory, first, last in rows:
                 yield Change(number, ChangeKind(kind), owner, trajectory, range(first, last + 1))

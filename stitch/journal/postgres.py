@@ -7,11 +7,11 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
-from sqlalchemy import Column, MetaData, Table, Text, bindparam, create_engine, event, select, update
+from sqlalchemy import Column, MetaData, Table, Text, create_engine, event
 from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.engine import URL, Dialect, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError, SQLAlchemyError
@@ -22,9 +22,6 @@ from stitch.journal.copies import copy_rows
 from stitch.journal.database import Cause, Compiled, Database, Session, Turn
 from stitch.journal.tables import COUNTED, NOT_STORED, VERSION, metadata, next_seq, unfinished
 from stitch.journal.versions import refuse_later
-
-if TYPE_CHECKING:
-    from stitch.journal.database import Query
 
 _AWAY = "start it, or check host, port and network; nothing accepted is lost"
 _CAUSES = (
@@ -41,7 +38,7 @@ _CAUSES = (
     Cause("terminating", "the server is going down", _AWAY),
 )
 
-_COMPILED = Compiled(psycopg_dialect())  # type: ignore[no-untyped-call]
+_COMPILED = Compiled(psycopg_dialect(), any_of="{0} = ANY(:{1})")  # type: ignore[no-untyped-call]
 _SCHEMA = "stitch"
 _OPTIONS = f"-csearch_path={_SCHEMA} -cidle_in_transaction_session_timeout=5s"
 """A process that stands still inside a transaction is put out of it, for all others wait."""
@@ -59,8 +56,7 @@ _NEXT = "SELECT setval(pg_get_serial_sequence('{0}', 'number'), coalesce(max(num
 
 about = Table("about", MetaData(), Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
 """Of which version the tables are, and which journal this is."""
-_SAY = update(about).where(about.c.name == bindparam("of"))
-_ABOUT = select(about.c.name, about.c.value)
+_ABOUT = "SELECT name, value FROM about"
 
 
 class _Fence:
@@ -183,7 +179,7 @@ class Postgres(Database):
                 raise
 
     @contextmanager
-    def exclusive(self, name: str, *, first: Query, values: Mapping[str, Any], last: Query) -> Iterator[Turn]:
+    def exclusive(self, name: str, *, first: str, values: Mapping[str, Any], last: str) -> Iterator[Turn]:
         """Hold a name that one process at a time can hold; it goes with the process."""
         key = "hashtextextended(current_schema() || %s, 0)"
         with self.session() as db:
@@ -201,7 +197,7 @@ class Postgres(Database):
                     ((turn.left,),) = asked()
 
     @contextmanager
-    def fenced(self, tenant: str, trajectory: str, *, first: Query, values: Mapping[str, Any]) -> Iterator[Turn]:
+    def fenced(self, tenant: str, trajectory: str, *, first: str, values: Mapping[str, Any]) -> Iterator[Turn]:
         """Fence this thread's writes: they fail once another has changed the trajectory; nobody waits.
 
         Raises:
@@ -275,7 +271,7 @@ class Postgres(Database):
             if found is None:
                 db.write(about, name=name, value=value)
             elif anew:
-                db.write(_SAY, of=name, value=value)
+                db.write("UPDATE about SET value = :value WHERE name = :name", name=name, value=value)
             elif found != value:
                 raise StoreMismatchError(
                     f"the snippets of journal {self.name!r} were written with {name} {found!r}, not {value!r}",

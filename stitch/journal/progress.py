@@ -5,61 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from sqlalchemy import bindparam, delete, func, select, update
-
 from stitch.core import ChangeKind, LabelInventory, StepState
 from stitch.journal.database import Session
 from stitch.journal.entries import Checkpoint
-from stitch.journal.rows import (
-    NAMED,
-    STEPS,
-    Part,
-    label_rows,
-    note_changes,
-    note_changes_of,
-    number_of,
-    set_state,
-)
-from stitch.journal.tables import (
-    changes,
-    checkpoints,
-    checksum,
-    cuts,
-    is_sound,
-    labels,
-    one_of,
-    replies,
-    states,
-    steps,
-    trajectories,
-)
+from stitch.journal.rows import NAMED, STEPS, Part, label_rows, note_changes, note_changes_of, number_of, set_state
+from stitch.journal.tables import changes, checkpoints, checksum, cuts, is_sound, labels, replies
 
 _log = logging.getLogger(__name__)
 
-_CUT = (
-    select(func.coalesce(func.max(cuts.c.position), 0))
-    .join_from(cuts, trajectories, trajectories.c.number == cuts.c.trajectory)
-    .where(NAMED)
-)
-_REPLIES = (
-    select(replies.c.request, replies.c.reply)
-    .join_from(replies, trajectories, trajectories.c.number == replies.c.trajectory)
-    .where(NAMED)
-)
-_CHECKPOINT = (
-    select(
-        checkpoints.c.labeler, checkpoints.c.position, checkpoints.c.session, checkpoints.c.inventory,
-        checkpoints.c.checksum,
-    )
-    .join_from(checkpoints, trajectories, trajectories.c.number == checkpoints.c.trajectory)
-    .where(NAMED)
-)  # fmt: skip
-_MERGES = select(checkpoints.c.merges).where(checkpoints.c.trajectory == bindparam("of"))
-_LEARNED = update(trajectories).where(trajectories.c.number == bindparam("of"))
-_OF_ANY = {table: delete(table).where(table.c.trajectory == bindparam("of")) for table in (checkpoints, cuts, replies)}
-_WHOSE = select(trajectories.c.tenant, trajectories.c.number).select_from(STEPS).where(steps.c.seq == bindparam("seq"))
-_STORED_NO_MORE = update(states).where(one_of(states.c.seq), states.c.state == "stored")
-_THERE = select(steps.c.seq).where(one_of(steps.c.seq)).order_by(steps.c.seq)
+_OF_NAMED = f"JOIN trajectories ON trajectories.number = trajectory WHERE {NAMED}"
+_CHECKPOINT = f"SELECT labeler, position, session, inventory, checksum FROM checkpoints {_OF_NAMED}"
 
 
 class Progress(Part):
@@ -100,7 +55,11 @@ class Progress(Part):
 
     def cut(self, tenant: str, trajectory: str) -> int:
         """The position that `record_cut` noted last; 0 if there is none."""
-        return int(self._db.value(_CUT, tenant=tenant, trajectory=trajectory))
+        return int(
+            self._db.value(
+                f"SELECT coalesce(max(position), 0) FROM cuts {_OF_NAMED}", tenant=tenant, trajectory=trajectory
+            )
+        )
 
     def keep_reply(self, tenant: str, trajectory: str, *, request: bytes, reply: bytes) -> None:
         """Keep what a model replied about steps, until their labels are kept.
@@ -113,12 +72,13 @@ class Progress(Part):
 
     def replies(self, tenant: str, trajectory: str) -> dict[bytes, bytes]:
         """The replies about a trajectory whose labels are not kept yet, by the digest of what was asked."""
-        return dict(self._db.rows(_REPLIES, tenant=tenant, trajectory=trajectory))
+        query = f"SELECT request, reply FROM replies {_OF_NAMED}"
+        return dict(self._db.rows(query, tenant=tenant, trajectory=trajectory))
 
     def drop_replies(self, tenant: str, trajectory: str) -> None:
         """Forget the replies about a trajectory."""
         with self._db.transaction() as db:
-            db.write(_OF_ANY[replies], of=number_of(db, tenant, trajectory))
+            db.write("DELETE FROM replies WHERE trajectory = :of", of=number_of(db, tenant, trajectory))
 
     def record_stored(self, seqs: Sequence[int]) -> None:
         """Note that steps were put into the store with their labels."""
@@ -136,8 +96,10 @@ class Progress(Part):
         Whoever follows is told, and one that was stored is labeled only: should it go no further, it is derived again.
         """
         with self._db.transaction() as db:
-            db.write(_STORED_NO_MORE, given=list(seqs), state="labeled")
-            there = [seq for (seq,) in db.rows(_THERE, given=list(seqs))]
+            db.write("UPDATE states SET state = 'labeled' WHERE state = 'stored' AND seq IN :given", given=list(seqs))
+            there = [
+                seq for (seq,) in db.rows("SELECT seq FROM steps WHERE seq IN :given ORDER BY seq", given=list(seqs))
+            ]
             note_changes_of(db, ChangeKind.ERASED, there)
         return there
 
@@ -169,29 +131,29 @@ class Progress(Part):
 
 def forget_checkpoint(db: Session, number: int | None) -> None:
     """Forget what the labeling of a trajectory remembered, and what it was about to write down."""
-    db.write(_LEARNED, of=number, learned=0)
-    for statement in _OF_ANY.values():
-        db.write(statement, of=number)
+    db.write("UPDATE trajectories SET learned = 0 WHERE number = :of", of=number)
+    for table in (checkpoints, cuts, replies):
+        db.write(f"DELETE FROM {table.name} WHERE trajectory = :of", of=number)
 
 
 def save_checkpoint_of(db: Session, seq: int, checkpoint: Checkpoint) -> None:
     """Keep a checkpoint of the trajectory of a step; the replies that were kept for it go."""
-    ((tenant, number),) = db.rows(_WHOSE, seq=seq)
+    ((tenant, number),) = db.rows(f"SELECT tenant, number FROM {STEPS} WHERE steps.seq = :seq", seq=seq)
     _save_checkpoint(db, number, checkpoint, tenant=tenant)
-    db.write(_OF_ANY[replies], of=number)
+    db.write("DELETE FROM replies WHERE trajectory = :of", of=number)
 
 
 def _save_checkpoint(db: Session, number: int, checkpoint: Checkpoint, *, tenant: str) -> None:
     """Keep a checkpoint in place of the last one; merges that this one brings are a change."""
     labeler, position, session, made = checkpoint
     inventory, merges = made.model_dump_json(exclude_defaults=True).encode(), len(made.merges)
-    before = db.value(_MERGES, of=number)
+    before = db.value("SELECT merges FROM checkpoints WHERE trajectory = :of", of=number)
     row = {
         "trajectory": number, "labeler": labeler, "position": position, "session": session, "inventory": inventory,
         "merges": merges, "checksum": checksum(session, inventory),
     }  # fmt: skip
     db.put(checkpoints, [row])
     if before is None:
-        db.write(_LEARNED, of=number, learned=1)
+        db.write("UPDATE trajectories SET learned = 1 WHERE number = :of", of=number)
     if merges != (before or 0):
         db.write(changes, kind=ChangeKind.MERGED.value, tenant=tenant, trajectory=number, first=0, last=-1)

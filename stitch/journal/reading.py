@@ -6,20 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import and_, bindparam, func, or_, select
-
 from stitch.core import KeptTrajectory, Moment, Redaction, StepState
 from stitch.errors import JournalError
 from stitch.journal.database import PAGE
 from stitch.journal.entries import Encoded, Entry, IngestCounts, KeptStep, Selected
 from stitch.journal.revising import REVISIONS
 from stitch.journal.rows import (
-    AFTER,
-    ALL_OF_STEPS,
     ENTRIES,
     IN_ORDER,
+    LABELS,
     NAMED,
-    SIZE,
     STEPS,
     STEPS_AND_STATES,
     Part,
@@ -28,185 +24,90 @@ from stitch.journal.rows import (
     narrowed,
     read_labels,
 )
-from stitch.journal.tables import (
-    NOT_STORED,
-    checkpoints,
-    checksum,
-    history,
-    is_sound,
-    labels,
-    one_of,
-    records,
-    redactions,
-    replies,
-    revision_checksum,
-    states,
-    step_checksum,
-    steps,
-    trajectories,
-)
+from stitch.journal.tables import checksum, is_sound, revision_checksum, step_checksum
 
 _LAST_POSITION = 1 << 60
 _PAGE_OF_RECORDS = 8
 """A record may be a whole tree."""
 
-_ENTRY = ENTRIES.where(NAMED, steps.c.step == bindparam("step"))
-_ENTRIES = (
-    ENTRIES.where(
-        NAMED, steps.c.position > bindparam("after"), steps.c.position < bindparam("stop"), one_of(states.c.state)
-    )
-    .order_by(steps.c.position)
-    .limit(SIZE)
-)
-_EVERY_ENTRY = ENTRIES.where(AFTER).order_by(steps.c.seq).limit(SIZE)
-_ENTRIES_OF = ENTRIES.where(one_of(steps.c.seq)).order_by(steps.c.seq)
-_SELECTED = (
-    select(steps.c.seq, trajectories.c.name, steps.c.step, labels.c.seq)
-    .select_from(STEPS.outerjoin(labels, labels.c.seq == steps.c.seq))
-    .order_by(steps.c.seq)
-)
-_SELECTED_BY_LABELS = _SELECTED.where(labels.c.seq.is_not(None)).add_columns(labels.c.labels)
-_ACCEPTED_AT = select(steps.c.seq, steps.c.recorded).select_from(STEPS)
-_TENANTS = [
-    select(table.c.tenant).group_by(table.c.tenant).order_by(func.min(table.c.number))
-    for table in (trajectories, records)
-]
-_TRAJECTORIES = (
-    select(
-        trajectories.c.name, func.count(steps.c.seq), func.coalesce(func.min(steps.c.recorded), 0.0),
-        func.coalesce(func.max(steps.c.recorded), 0.0),
-    )
-    .outerjoin_from(trajectories, steps, steps.c.trajectory == trajectories.c.number)
-    .where(trajectories.c.tenant == bindparam("tenant"))
-    .group_by(trajectories.c.number, trajectories.c.name)
-    .order_by(trajectories.c.number)
+_PAGE_IN_ORDER = "ORDER BY steps.seq LIMIT :size"
+_OF_TENANT = "trajectories.tenant = :tenant"
+_LABELED = f"{STEPS} JOIN labels ON labels.seq = steps.seq"
+_ENTRY = f"{ENTRIES} WHERE {NAMED} AND steps.step = :step"
+_ENTRIES = f"""
+{ENTRIES} WHERE {NAMED} AND steps.position > :after AND steps.position < :stop AND states.state IN :given
+ORDER BY steps.position LIMIT :size
+"""
+_EVERY_ENTRY = f"{ENTRIES} WHERE steps.seq > :after AND {{given}} {_PAGE_IN_ORDER}"
+_ENTRIES_OF = f"{ENTRIES} WHERE steps.seq IN :given ORDER BY steps.seq"
+_SELECTED = f"""
+SELECT steps.seq, trajectories.name, steps.step, labels.seq FROM {STEPS} {LABELS} WHERE {{given}} ORDER BY steps.seq
+"""
+_SELECTED_BY_LABELS = f"""
+SELECT steps.seq, trajectories.name, steps.step, labels.labels FROM {_LABELED} WHERE {{given}} ORDER BY steps.seq
+"""
+_TRAJECTORIES = f"""
+SELECT name, count(steps.seq), coalesce(min(steps.recorded), 0.0), coalesce(max(steps.recorded), 0.0)
+FROM trajectories LEFT JOIN steps ON steps.trajectory = trajectories.number
+WHERE {_OF_TENANT} GROUP BY trajectories.number, name ORDER BY trajectories.number
+"""
+_UNFINISHED = f"""
+SELECT trajectories.tenant, trajectories.name FROM {STEPS_AND_STATES}
+WHERE states.state <> 'stored' AND states.state IN :given
+GROUP BY trajectories.number, trajectories.tenant, trajectories.name ORDER BY min(steps.seq)
+"""
+_END = "SELECT coalesce(max(steps.position) + 1, 0)"
+_LENGTHS_AT = f"""
+SELECT trajectories.name, count(*), count(*) FILTER (
+    WHERE steps.recorded <= :at AND (trajectories.name <> :where OR steps.position <= :position)
+) FROM {STEPS} WHERE {{given}} GROUP BY trajectories.number, trajectories.name
+"""
+_COUNTS = f"""
+SELECT count(*), count(labels.seq), count(*) FILTER (WHERE states.state = 'stored'),
+    count(*) FILTER (WHERE states.state = 'failed'), count(DISTINCT trajectories.number),
+    count(*) FILTER (WHERE states.state = 'retired')
+FROM {STEPS_AND_STATES} {LABELS} WHERE {{given}}
+"""
+_REDACTIONS = f"""
+SELECT redactions.seq, redactions.kind, redactions.count, redactions.place
+FROM {STEPS} JOIN redactions ON redactions.seq = steps.seq WHERE {_OF_TENANT} ORDER BY redactions.seq
+"""
+_KEPT = """
+SELECT steps.seq, trajectories.name, steps.position, steps.recorded, steps.digest, steps.payload, labels.labels,
+    states.state, states.reason, states.retired_at
+FROM {} JOIN states ON states.seq = steps.seq {} WHERE steps.seq > :after AND {} ORDER BY steps.seq LIMIT :size
+"""
+_KEPT_OF_TENANT, _KEPT_OF_TRAJECTORY = _KEPT.format(IN_ORDER, LABELS, _OF_TENANT), _KEPT.format(STEPS, LABELS, NAMED)
+_ENCODED = f"""
+SELECT steps.seq, steps.payload, labels.labels FROM {STEPS} {LABELS} WHERE {NAMED} ORDER BY steps.position
+"""
+_CHECKPOINTS = "SELECT trajectory, session, inventory, checksum FROM checkpoints"
+_CHECKPOINTS_GONE = """
+SELECT number FROM trajectories WHERE learned = 1 AND number NOT IN (SELECT trajectory FROM checkpoints)
+"""
+_REVISIONS_OF_NOTHING = "SELECT number FROM history WHERE seq NOT IN (SELECT seq FROM steps)"
+_CHECKED = f"""
+SELECT steps.seq, steps.step, steps.payload, steps.checksum, labels.labels, labels.checksum
+FROM {IN_ORDER} {LABELS} WHERE steps.seq > :after AND {_OF_TENANT} {_PAGE_IN_ORDER}
+"""
+_HISTORY = f"{IN_ORDER} JOIN history ON history.seq = steps.seq"
+_REVISIONS_CHECKED = f"""
+SELECT history.number, history.seq, history.at, history.made_by, history.payload, history.labels, history.checksum
+FROM {_HISTORY} WHERE history.number > :after AND {_OF_TENANT} ORDER BY history.number LIMIT :size
+"""
+# Of all that is said: number, what it says, where, condition, and the size of a page; the last three are made of it.
+_SAID = (
+    ("steps.seq", "steps.payload, trajectories.name, trajectories.tenant", IN_ORDER, "", PAGE),
+    ("history.number", "history.payload", _HISTORY, "", PAGE),
+    ("records.number", "payload, key, tenant", "records", "", _PAGE_OF_RECORDS),
+    ("steps.seq", "labels.labels", f"{IN_ORDER} JOIN labels ON labels.seq = steps.seq", "", PAGE),
+    ("history.number", "history.labels", _HISTORY, "history.labels IS NOT NULL AND ", PAGE),
+    ("trajectories.number", "session, inventory",
+     "checkpoints JOIN trajectories ON trajectories.number = checkpoints.trajectory", "", PAGE),
 )  # fmt: skip
-_UNFINISHED = (
-    select(trajectories.c.tenant, trajectories.c.name)
-    .select_from(STEPS_AND_STATES)
-    .where(NOT_STORED, one_of(states.c.state))
-    .group_by(trajectories.c.number, trajectories.c.tenant, trajectories.c.name)
-    .order_by(func.min(steps.c.seq))
-)
-_ANY = select(steps.c.seq).select_from(STEPS_AND_STATES).limit(1)
-_COUNT = select(func.count()).select_from(STEPS_AND_STATES)
-_LENGTH = select(func.coalesce(func.max(steps.c.position) + 1, 0)).select_from(STEPS).where(NAMED)
-_LABELED = (
-    select(func.coalesce(func.max(steps.c.position) + 1, 0))
-    .select_from(STEPS.join(labels, labels.c.seq == steps.c.seq))
-    .where(NAMED)
-)
-_LENGTHS_AT = (
-    select(
-        trajectories.c.name, func.count(),
-        func.count().filter(
-            steps.c.recorded <= bindparam("at"),
-            or_(
-                trajectories.c.name.is_distinct_from(bindparam("where")), steps.c.position <= bindparam("position")
-            ),
-        ),
-    )
-    .select_from(STEPS)
-    .group_by(trajectories.c.number, trajectories.c.name)
-)  # fmt: skip
-_COUNTS = select(
-    func.count(), func.count(labels.c.seq), func.count().filter(states.c.state == "stored"),
-    func.count().filter(states.c.state == "failed"), func.count(trajectories.c.number.distinct()),
-    func.count().filter(states.c.state == "retired"),
-).select_from(ALL_OF_STEPS)  # fmt: skip
-_LABELS = (
-    select(labels.c.labels)
-    .select_from(STEPS.join(labels, labels.c.seq == steps.c.seq))
-    .where(trajectories.c.tenant == bindparam("tenant"))
-)
-_REDACTIONS = (
-    select(redactions.c.seq, redactions.c.kind, redactions.c.count, redactions.c.place)
-    .select_from(STEPS.join(redactions, redactions.c.seq == steps.c.seq))
-    .where(trajectories.c.tenant == bindparam("tenant"))
-    .order_by(redactions.c.seq)
-)
-_KEPT = [
-    select(
-        steps.c.seq, trajectories.c.name, steps.c.position, steps.c.recorded, steps.c.digest, steps.c.payload,
-        labels.c.labels, states.c.state, states.c.reason, states.c.retired_at,
-    )
-    .select_from(
-        joined.join(states, states.c.seq == steps.c.seq).outerjoin(labels, labels.c.seq == steps.c.seq)
-    )
-    .where(AFTER, condition)
-    .order_by(steps.c.seq)
-    .limit(SIZE)
-    for joined, condition in ((IN_ORDER, trajectories.c.tenant == bindparam("tenant")), (STEPS, NAMED))
-]  # fmt: skip
-_ENCODED = (
-    select(steps.c.seq, steps.c.payload, labels.c.labels)
-    .select_from(STEPS.outerjoin(labels, labels.c.seq == steps.c.seq))
-    .where(NAMED)
-    .order_by(steps.c.position)
-)
-_CHECKPOINTS = select(checkpoints.c.trajectory, checkpoints.c.session, checkpoints.c.inventory, checkpoints.c.checksum)
-_CHECKPOINTS_GONE = select(trajectories.c.number).where(
-    trajectories.c.learned == 1, trajectories.c.number.not_in(select(checkpoints.c.trajectory))
-)
-_REVISIONS_OF_NOTHING = select(history.c.number).where(history.c.seq.not_in(select(steps.c.seq)))
-_CHECKED = (
-    select(
-        steps.c.seq, steps.c.step, steps.c.payload, steps.c.checksum, labels.c.labels,
-        labels.c.checksum.label("check"),
-    )
-    .select_from(IN_ORDER.outerjoin(labels, labels.c.seq == steps.c.seq))
-    .where(AFTER, trajectories.c.tenant == bindparam("tenant"))
-    .order_by(steps.c.seq)
-    .limit(SIZE)
-)  # fmt: skip
-_REVISIONS_OF_STEPS = IN_ORDER.join(history, history.c.seq == steps.c.seq)
-_AFTER_REVISION = history.c.number > bindparam("after")
-_REVISIONS_CHECKED = (
-    select(
-        history.c.number, history.c.seq, history.c.at, history.c.made_by, history.c.payload, history.c.labels,
-        history.c.checksum,
-    )
-    .select_from(_REVISIONS_OF_STEPS)
-    .where(_AFTER_REVISION, trajectories.c.tenant == bindparam("tenant"))
-    .order_by(history.c.number)
-    .limit(SIZE)
-)  # fmt: skip
-
-
-def _said(condition: Any, of_records: Any) -> list[tuple[Any, int]]:
-    """Queries of numbers and all that is said, with the sizes of their pages; the last four of what was made of it."""
-    number = history.c.number
-    remembered_by = checkpoints.join(trajectories, trajectories.c.number == checkpoints.c.trajectory)
-    of_trajectory = trajectories.c.number > bindparam("after")
-    queries = (
-        (steps.c.seq, (steps.c.payload, trajectories.c.name, trajectories.c.tenant), IN_ORDER, AFTER, PAGE),
-        (number, (history.c.payload,), _REVISIONS_OF_STEPS, _AFTER_REVISION, PAGE),
-        (records.c.number, (records.c.payload, records.c.key, records.c.tenant), records,
-         records.c.number > bindparam("after"), _PAGE_OF_RECORDS),
-        (steps.c.seq, (labels.c.labels,), IN_ORDER.join(labels, labels.c.seq == steps.c.seq), AFTER, PAGE),
-        (number, (history.c.labels,), _REVISIONS_OF_STEPS, and_(_AFTER_REVISION, history.c.labels.is_not(None)), PAGE),
-        (trajectories.c.number, (checkpoints.c.session, checkpoints.c.inventory), remembered_by, of_trajectory, PAGE),
-    )  # fmt: skip
-    return [
-        (
-            select(key, *said)
-            .select_from(source)
-            .where(after, of_records if source is records else condition)
-            .order_by(key)
-            .limit(SIZE),
-            size,
-        )
-        for key, said, source, after, size in queries
-    ]
-
-
-_BY_TENANT = _said(trajectories.c.tenant == bindparam("tenant"), records.c.tenant == bindparam("tenant"))[:3]
-_BY_OTHERS = _said(trajectories.c.tenant != bindparam("tenant"), records.c.tenant != bindparam("tenant"))
-_REPLIES_OF_OTHERS = (
-    select(replies.c.reply)
-    .join_from(replies, trajectories, trajectories.c.number == replies.c.trajectory)
-    .where(trajectories.c.tenant != bindparam("tenant"))
-)
+_REPLIES_OF_OTHERS = """
+SELECT reply FROM replies JOIN trajectories ON trajectories.number = replies.trajectory WHERE tenant <> :tenant
+"""
 
 
 class Lookups(Part):
@@ -237,7 +138,7 @@ class Lookups(Part):
     def every_entry(self, tenant: str | None = None, *, state: StepState | None = None) -> Iterator[Entry]:
         """Iterate over the steps of a tenant, or of all, in the order in which they were accepted."""
         asked = given(state, tenant=tenant)
-        for rows in self._db.pages(narrowed(_EVERY_ENTRY, *asked), asked):
+        for rows in self._db.pages(narrowed(_EVERY_ENTRY, asked), asked):
             yield from map(entry_of, rows)
 
     def entries_of(self, seqs: Sequence[int]) -> Iterator[Entry]:
@@ -259,10 +160,10 @@ class Lookups(Part):
         """The steps of a tenant to which all applies, in their order; `scopes` tells trajectories and names that do."""
         asked = given(tenant=tenant, trajectory=trajectory, step=step, accepted_before=accepted_before)
         if scopes is None and event_types is None:
-            rows = self._db.rows(narrowed(_SELECTED, *asked), **asked)
+            rows = self._db.rows(narrowed(_SELECTED, asked), **asked)
             return [Selected(seq, name, known, labeled is not None) for seq, name, known, labeled in rows]
         found = []
-        for seq, name, known, _, row in self._db.rows(narrowed(_SELECTED_BY_LABELS, *asked), **asked):
+        for seq, name, known, row in self._db.rows(narrowed(_SELECTED_BY_LABELS, asked), **asked):
             scope, events, _ = read_labels(row)
             is_meant = scopes is None or (scope and scopes(name, scope))
             if is_meant and (event_types is None or not set(event_types).isdisjoint(events)):
@@ -271,11 +172,13 @@ class Lookups(Part):
 
     def accepted_at(self, tenant: str) -> dict[int, float]:
         """Times of acceptance of a tenant's steps, in Unix seconds, by their numbers."""
-        return dict(self._db.rows(narrowed(_ACCEPTED_AT, "tenant"), tenant=tenant))
+        return dict(self._db.rows(f"SELECT steps.seq, steps.recorded FROM {STEPS} WHERE {_OF_TENANT}", tenant=tenant))
 
     def tenants(self) -> list[str]:
         """All tenants that have steps or records, the oldest first; those that have records alone are the last."""
-        return list(dict.fromkeys(name for query in _TENANTS for (name,) in self._db.rows(query)))
+        query = "SELECT tenant FROM {} GROUP BY tenant ORDER BY min(number)"
+        found = [self._db.rows(query.format(table)) for table in ("trajectories", "records")]
+        return list(dict.fromkeys(name for rows in found for (name,) in rows))
 
     def trajectories(self, tenant: str) -> list[KeptTrajectory]:
         """The names of a tenant's trajectories with their lengths and times, the oldest first."""
@@ -289,36 +192,38 @@ class Lookups(Part):
     def has_any(self, state: StepState, *, tenant: str | None = None, trajectory: str | None = None) -> bool:
         """Whether any step is in a state: of a trajectory, of a tenant, or of all."""
         asked = given(state, tenant=tenant, trajectory=trajectory)
-        return bool(self._db.rows(narrowed(_ANY, *asked), **asked))
+        any_step = f"SELECT steps.seq FROM {STEPS_AND_STATES} WHERE {{given}} LIMIT 1"
+        return bool(self._db.rows(narrowed(any_step, asked), **asked))
 
     def number_in(self, state: StepState, *, tenant: str | None = None) -> int:
         """The number of steps in a state: of a tenant, or of all."""
         asked = given(state, tenant=tenant)
-        return int(self._db.value(narrowed(_COUNT, *asked), **asked))
+        return int(self._db.value(narrowed(f"SELECT count(*) FROM {STEPS_AND_STATES} WHERE {{given}}", asked), **asked))
 
     def length(self, tenant: str, trajectory: str) -> int:
         """The position after the last step of a trajectory; 0 if there is none."""
-        return int(self._db.value(_LENGTH, tenant=tenant, trajectory=trajectory))
+        return int(self._db.value(f"{_END} FROM {STEPS} WHERE {NAMED}", tenant=tenant, trajectory=trajectory))
 
     def labeled(self, tenant: str, trajectory: str) -> int:
         """The number of labeled steps of a trajectory. They are its first ones: labels are made in order."""
-        return int(self._db.value(_LABELED, tenant=tenant, trajectory=trajectory))
+        return int(self._db.value(f"{_END} FROM {_LABELED} WHERE {NAMED}", tenant=tenant, trajectory=trajectory))
 
     def lengths_at(self, moment: Moment, *, tenant: str, trajectory: str | None = None) -> dict[str, tuple[int, int]]:
         """Numbers of steps of each trajectory, now and at a moment."""
         asked = given(tenant=tenant, trajectory=trajectory)
-        of_moment = {"at": moment.recorded, "where": moment.trajectory, "position": moment.position}
-        rows = self._db.rows(narrowed(_LENGTHS_AT, *asked), **asked, **of_moment)
+        of_moment = {"at": moment.recorded, "where": moment.trajectory or "", "position": moment.position}
+        rows = self._db.rows(narrowed(_LENGTHS_AT, asked), **asked, **of_moment)
         return {name: (count, known) for name, count, known in rows}
 
     def counts(self, tenant: str | None = None) -> IngestCounts:
         """Counts of the steps of a tenant, or of all, by how far they have come."""
         asked = given(tenant=tenant)
-        return IngestCounts(*self._db.rows(narrowed(_COUNTS, *asked), **asked)[0])
+        return IngestCounts(*self._db.rows(narrowed(_COUNTS, asked), **asked)[0])
 
     def makers(self, tenant: str) -> dict[str, int]:
         """The makers of labels of a tenant's steps, with how many, the most diligent first."""
-        counted = Counter(read_labels(row)[2] for (row,) in self._db.rows(_LABELS, tenant=tenant))
+        made = self._db.rows(f"SELECT labels.labels FROM {_LABELED} WHERE {_OF_TENANT}", tenant=tenant)
+        counted = Counter(read_labels(row)[2] for (row,) in made)
         return dict(sorted(counted.items(), key=lambda each: (-each[1], each[0])))
 
     def redactions(self, tenant: str) -> dict[int, tuple[Redaction, ...]]:
@@ -332,7 +237,7 @@ class Lookups(Part):
         """Iterate over all that is kept of a tenant's steps, or of one trajectory's, in the order of acceptance."""
         redacted = self.redactions(tenant)
         asked = given(tenant=tenant, trajectory=trajectory)
-        for rows in self._db.pages(_KEPT[trajectory is not None], asked):
+        for rows in self._db.pages(_KEPT_OF_TENANT if trajectory is None else _KEPT_OF_TRAJECTORY, asked):
             revisions: dict[int, tuple[Any, ...]] = {}
             for seq, at, by, step, row in self._db.rows(REVISIONS, given=[row[0] for row in rows]):
                 revisions[seq] = (*revisions.get(seq, ()), (at, by, step, row))
@@ -348,16 +253,22 @@ class Lookups(Part):
 
     def said(self, tenant: str) -> Iterator[bytes]:
         """All that a tenant's steps, their revisions and records say, with names of trajectories, keys and of it."""
-        for query, size in _BY_TENANT:
-            yield from self._texts(query, size, tenant)
+        for said in _SAID[:3]:
+            yield from self._texts(*said, tenant=tenant, by="=")
 
     def said_by_others(self, tenant: str) -> Iterator[bytes]:
         """The same of all other tenants, with what was made of it: labels, and what labeling remembers."""
-        for query, size in _BY_OTHERS:
-            yield from self._texts(query, size, tenant)
+        for said in _SAID:
+            yield from self._texts(*said, tenant=tenant, by="<>")
         yield from (reply for (reply,) in self._db.rows(_REPLIES_OF_OTHERS, tenant=tenant))
 
-    def _texts(self, query: Any, size: int, tenant: str) -> Iterator[bytes]:
+    def _texts(
+        self, number: str, said: str, source: str, condition: str, size: int, *, tenant: str, by: str
+    ) -> Iterator[bytes]:
+        query = f"""
+SELECT {number}, {said} FROM {source}
+WHERE {number} > :after AND {condition} tenant {by} :tenant ORDER BY {number} LIMIT :size
+"""
         for rows in self._db.pages(query, {"tenant": tenant}, size=size):
             values = (each for _, *row in rows for each in row)
             yield b"\n".join(each if isinstance(each, bytes) else str(each).encode() for each in values)

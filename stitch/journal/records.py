@@ -4,34 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from sqlalchemy import and_, bindparam, delete, func, select
-
 from stitch.errors import ConflictError
 from stitch.journal.database import Session
 from stitch.journal.entries import DamagedRecordError, NewRecord, Record
 from stitch.journal.revising import owe_purge
-from stitch.journal.rows import SIZE, Part, given
-from stitch.journal.tables import is_sound, one_of, projections, record_checksum, records
+from stitch.journal.rows import Part, given
+from stitch.journal.tables import is_sound, projections, record_checksum, records
 
 _DAMAGED = "`stitch verify --repair` makes themes anew; restore trees from a backup"
-_OF_KIND = and_(records.c.tenant == bindparam("tenant"), records.c.kind == bindparam("kind"))
-_OF_KEY = and_(_OF_KIND, records.c.key == bindparam("key"))
-_POSITION = select(projections.c.change).where(projections.c.name == bindparam("name"))
-_LAST = select(func.coalesce(func.max(records.c.number), 0))
-_LAST_OF_KEY = _LAST.where(_OF_KEY)
-_KEYS = select(records.c.key).where(_OF_KIND).group_by(records.c.key).order_by(func.min(records.c.number))
-_RECORDS = (
-    select(records.c.number, records.c.kind, records.c.key, records.c.payload, records.c.checksum)
-    .where(records.c.number > bindparam("after"))
-    .order_by(records.c.number)
-    .limit(SIZE)
-)
+_OF_KIND = "tenant = :tenant AND kind = :kind"
 # of one key, the index leads to the records after a number at once, however many there are before it
-_RECORDS_OF_KIND, _RECORDS_OF_KEY = _RECORDS.where(_OF_KIND), _RECORDS.where(_OF_KEY)
-_OF_THAT_KIND = and_(records.c.tenant == bindparam("whose"), records.c.kind == bindparam("of_kind"))
-_OF_THOSE_KEYS = and_(_OF_THAT_KIND, one_of(records.c.key))
-_COUNT_KIND, _COUNT_KEYS = (select(func.count()).where(each) for each in (_OF_THAT_KIND, _OF_THOSE_KEYS))
-_ERASE_KIND, _ERASE_KEYS = (delete(records).where(each) for each in (_OF_THAT_KIND, _OF_THOSE_KEYS))
+_OF_KEY = f"{_OF_KIND} AND key = :key"
+_OF_KEYS = f"{_OF_KIND} AND key IN :keys"
+_LAST = "SELECT coalesce(max(number), 0) FROM records"
 
 
 class Records(Part):
@@ -39,7 +24,7 @@ class Records(Part):
 
     def projected(self, name: str) -> int:
         """The change up to which a projection has said to hold everything; 0 for one that has said nothing."""
-        return int(self._db.value(_POSITION, name=name) or 0)
+        return int(self._db.value("SELECT change FROM projections WHERE name = :name", name=name) or 0)
 
     def record_projected(self, name: str, change: int) -> None:
         """Note that a projection holds everything up to a change."""
@@ -70,7 +55,7 @@ class Records(Part):
         first = records[0]
         with self._db.transaction() as db:
             if last is not None:
-                number = db.value(_LAST_OF_KEY, tenant=tenant, kind=first.kind, key=first.key)
+                number = db.value(f"{_LAST} WHERE {_OF_KEY}", tenant=tenant, kind=first.kind, key=first.key)
                 if number != last:
                     raise ConflictError(f"record {number} of {first.key!r} came after record {last}")
             if instead_of:
@@ -83,18 +68,22 @@ class Records(Part):
             return
         keys = [each.key for each in records]
         with self._db.transaction(derived=True) as db:
-            db.write(_ERASE_KEYS, whose=tenant, of_kind=records[0].kind, given=keys)
+            db.write(f"DELETE FROM records WHERE {_OF_KEYS}", tenant=tenant, kind=records[0].kind, keys=keys)
             for record in records:
                 _append(db, tenant, record)
 
     def record_keys(self, tenant: str, *, kind: str) -> list[str]:
         """The keys of a tenant's records of a kind, each once, in the order of their first."""
-        return [key for (key,) in self._db.rows(_KEYS, tenant=tenant, kind=kind)]
+        query = f"SELECT key FROM records WHERE {_OF_KIND} GROUP BY key ORDER BY min(number)"
+        return [key for (key,) in self._db.rows(query, tenant=tenant, kind=kind)]
 
     def records(self, tenant: str, *, kind: str, key: str | None = None, after: int = 0) -> Iterator[Record]:
         """Iterate over a tenant's records of a kind, or of one key, after a number, in the order of their coming."""
         asked = given(tenant=tenant, kind=kind, key=key)
-        query = _RECORDS_OF_KIND if key is None else _RECORDS_OF_KEY
+        query = (
+            "SELECT number, kind, key, payload, checksum FROM records"
+            f" WHERE number > :after AND {_OF_KIND if key is None else _OF_KEY} ORDER BY number LIMIT :size"
+        )
         for rows in self._db.pages(query, asked, after=after):
             for *fields, check in rows:
                 record = Record(*fields)
@@ -118,9 +107,10 @@ def _append(db: Session, tenant: str, record: NewRecord) -> int:
 
 
 def _erase(db: Session, tenant: str, *, kind: str, keys: Collection[str] | None) -> int:
-    named = {"whose": tenant, "of_kind": kind} | ({} if keys is None else {"given": list(keys)})
-    count = int(db.value(_COUNT_KIND if keys is None else _COUNT_KEYS, **named))
+    named = given(tenant=tenant, kind=kind, keys=keys if keys is None else list(keys))
+    doomed = f"FROM records WHERE {_OF_KIND if keys is None else _OF_KEYS}"
+    count = int(db.value(f"SELECT count(*) {doomed}", **named))
     if count:
-        db.write(_ERASE_KIND if keys is None else _ERASE_KEYS, **named)
+        db.write(f"DELETE {doomed}", **named)
         owe_purge(db)
     return count

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, select, update
-
 from stitch.core import ChangeKind, Step, StepLabels, StepState
 from stitch.core.steps import KEPT
 from stitch.errors import JournalError
@@ -15,77 +13,23 @@ from stitch.journal.entries import Checkpoint, Encoded, Revision, encode_labels,
 from stitch.journal.erased import ErasedSteps
 from stitch.journal.intake import drop_empty, take_seqs
 from stitch.journal.progress import forget_checkpoint, save_checkpoint_of
-from stitch.journal.rows import (
-    NAMED,
-    STEPS,
-    Part,
-    label_rows,
-    note_changes,
-    note_changes_of,
-    number_of,
-    set_state,
-)
-from stitch.journal.tables import (
-    OF_A_STEP,
-    history,
-    labels,
-    one_of,
-    purges,
-    records,
-    revision_checksum,
-    states,
-    step_checksum,
-    steps,
-    trajectories,
-)
+from stitch.journal.rows import NAMED, STEPS, Part, label_rows, note_changes, note_changes_of, number_of, set_state
+from stitch.journal.tables import OF_A_STEP, history, labels, purges, revision_checksum, step_checksum
 
-_AS_IT_IS = (
-    select(steps.c.step, steps.c.trajectory, steps.c.payload, labels.c.labels)
-    .outerjoin_from(steps, labels, labels.c.seq == steps.c.seq)
-    .where(steps.c.seq == bindparam("seq"))
-)
-_REWRITE = update(steps).where(steps.c.seq == bindparam("of"))
-_DIGEST = select(steps.c.digest).where(
-    steps.c.seq == bindparam("seq"), ~select(history.c.seq).where(history.c.seq == steps.c.seq).exists()
-)
-_NOT_RETIRED = select(states.c.seq).where(one_of(states.c.seq), states.c.state != "retired").order_by(states.c.seq)
-_RETIRE = update(states).where(one_of(states.c.seq))
-_RETIRED = (
-    select(states.c.seq, states.c.retired_at)
-    .where(one_of(states.c.seq), states.c.state == "retired")
-    .order_by(states.c.seq)
-)
-_NAMES = select(steps.c.seq, steps.c.step).where(one_of(steps.c.seq))
-_ERASE = [delete(table).where(one_of(table.c.seq)) for table in OF_A_STEP]
-_STORED = update(states).where(one_of(states.c.seq), states.c.state == "stored")
-_REVISION = select(history.c.seq, history.c.at, history.c.made_by, history.c.payload).where(
-    history.c.number == bindparam("number")
-)
-_CLEAN = update(history).where(history.c.number == bindparam("of"))
-_FORGET_RECORDS = delete(records).where(records.c.tenant == bindparam("of"))
-_OWES = select(purges.c.number).limit(1)
-_NEXT_PURGE = select(func.coalesce(func.max(purges.c.number), 0) + 1)
-_PAID = delete(purges)
-_OF_STEPS = history.join(STEPS, steps.c.seq == history.c.seq)
-_OF_TENANT = trajectories.c.tenant == bindparam("tenant")
-REVISIONS = (
-    select(history.c.seq, history.c.at, history.c.made_by, history.c.payload, history.c.labels)
-    .where(one_of(history.c.seq))
-    .order_by(history.c.number)
-)
-_AS_THEY_WERE = (
-    select(history.c.seq, history.c.at, history.c.made_by, history.c.payload, history.c.labels)
-    .select_from(_OF_STEPS)
-    .where(_OF_TENANT, history.c.at > bindparam("at"))
-    .order_by(history.c.number)
-)
-_CORRECTORS = select(history.c.seq, history.c.made_by).select_from(_OF_STEPS).where(_OF_TENANT)
-_ENCODED = (
-    select(history.c.number, history.c.payload, history.c.labels)
-    .select_from(_OF_STEPS)
-    .where(NAMED)
-    .order_by(history.c.number)
-)
+_AS_IT_IS = """
+SELECT steps.step, trajectory, payload, labels FROM steps LEFT JOIN labels ON labels.seq = steps.seq
+WHERE steps.seq = :seq
+"""
+_REWRITE = "UPDATE steps SET payload = :payload, checksum = :checksum"
+_ACCEPTED = "SELECT digest FROM steps WHERE seq = :seq AND NOT EXISTS (SELECT 1 FROM history WHERE history.seq = :seq)"
+_OF_STEPS = f"FROM history JOIN ({STEPS}) ON steps.seq = history.seq WHERE trajectories.tenant = :tenant"
+_REVISION = "history.seq, history.at, history.made_by, history.payload, history.labels"
+REVISIONS = f"SELECT {_REVISION} FROM history WHERE seq IN :given ORDER BY number"
+_AS_THEY_WERE = f"SELECT {_REVISION} {_OF_STEPS} AND history.at > :at ORDER BY history.number"
+_ENCODED = f"""
+SELECT history.number, history.payload, history.labels FROM history JOIN ({STEPS}) ON steps.seq = history.seq
+WHERE {NAMED} ORDER BY history.number
+"""
 
 
 class Revising(Part):
@@ -103,7 +47,7 @@ class Revising(Part):
         payload, _ = encode_step(step, max_chars=self._max_step_chars)
         with self._db.transaction() as db:
             name, number = _keep_as_it_is(db, seq, at=at, by=by)
-            db.write(_REWRITE, of=seq, payload=payload, checksum=step_checksum(name, payload))
+            db.write(f"{_REWRITE} WHERE seq = :of", of=seq, payload=payload, checksum=step_checksum(name, payload))
             if labels is not None:
                 _put_labels(db, [(seq, encode_labels(labels, step=name))])
             set_state(db, [seq], StepState.ACCEPTED if labels is None else StepState.LABELED)
@@ -116,8 +60,9 @@ class Revising(Part):
     def retire(self, seqs: Sequence[int], *, at: float, reason: str) -> int:
         """Take steps out of retrieval; return how many were not retired before."""
         with self._db.transaction() as db:
-            fresh = [seq for (seq,) in db.rows(_NOT_RETIRED, given=list(seqs))]
-            db.write(_RETIRE, given=fresh, state="retired", reason=reason, retired_at=at)
+            query = "SELECT seq FROM states WHERE state <> 'retired' AND seq IN :given ORDER BY seq"
+            fresh = [seq for (seq,) in db.rows(query, given=list(seqs))]
+            set_state(db, fresh, StepState.RETIRED, reason, retired_at=at)
             note_changes_of(db, ChangeKind.RETIRED, fresh)
         return len(fresh)
 
@@ -127,7 +72,8 @@ class Revising(Part):
         Two revisions stay of each: the step until it was retired, and the same until now; see `retirements`.
         """
         with self._db.transaction() as db:
-            retired = [(seq, since) for seq, since in db.rows(_RETIRED, given=list(seqs))]
+            query = "SELECT seq, retired_at FROM states WHERE state = 'retired' AND seq IN :given ORDER BY seq"
+            retired = db.rows(query, given=list(seqs))
             for seq, since in retired:
                 for end in (at if since is None else min(since, at), at):
                     _keep_as_it_is(db, seq, at=end, by=by)
@@ -158,15 +104,15 @@ class Revising(Part):
         given, relabeled = list(seqs), [seq for seq, _ in labels]
         with self._db.transaction() as db:
             take_seqs(db, 0)  # the last number is not given again
-            there = dict(db.rows(_NAMES, given=given))
+            there = dict(db.rows("SELECT seq, step FROM steps WHERE seq IN :given", given=given))
             number = number_of(db, tenant, trajectory)
             ErasedSteps(db, tenant).note(trajectory, there.values())
-            for statement in _ERASE:
-                db.write(statement, given=given)
+            for table in OF_A_STEP:
+                db.write(f"DELETE FROM {table.name} WHERE seq IN :given", given=given)
             forget_checkpoint(db, number)
             _put_labels(db, labels)
             _clean_revisions(db, revisions)
-            db.write(_STORED, given=relabeled, state="labeled")
+            db.write("UPDATE states SET state = 'labeled' WHERE state = 'stored' AND seq IN :given", given=relabeled)
             note_changes(db, ChangeKind.ERASED, there, tenant=tenant, number=number)
             note_changes(db, ChangeKind.LABELED, relabeled, tenant=tenant, number=number)
             drop_empty(db, tenant, number=number)
@@ -176,17 +122,17 @@ class Revising(Part):
         """Forget what is kept of a tenant that has no steps: its records, and which steps were erased, with its key."""
         with self._db.transaction() as db:
             ErasedSteps(db, tenant).forget_all()
-            db.write(_FORGET_RECORDS, of=tenant)
+            db.write("DELETE FROM records WHERE tenant = :tenant", tenant=tenant)
             owe_purge(db)
 
     def owes_purge(self) -> bool:
         """Whether steps were erased since `record_purged`."""
-        return bool(self._db.rows(_OWES))
+        return bool(self._db.rows("SELECT number FROM purges LIMIT 1"))
 
     def record_purged(self) -> None:
         """Note that no file but the journal holds erased bytes, and remove them from the journal's log."""
         with self._db.transaction() as db:
-            db.write(_PAID)
+            db.write("DELETE FROM purges")
         self._db.purge_log()
 
     def mend(self, seq: int, *, step: Step) -> bool:
@@ -194,9 +140,10 @@ class Revising(Part):
         payload, digest = encode_step(step, max_chars=self._max_step_chars)
         name = str(step.id)
         with self._db.transaction() as db:
-            if db.value(_DIGEST, seq=seq) != digest:  # or it was corrected since
+            if db.value(_ACCEPTED, seq=seq) != digest:  # or it was corrected since
                 return False
-            db.write(_REWRITE, of=seq, step=name, payload=payload, checksum=step_checksum(name, payload))
+            check = step_checksum(name, payload)
+            db.write(f"{_REWRITE}, step = :step WHERE seq = :of", of=seq, step=name, payload=payload, checksum=check)
         return True
 
     # What corrected steps were.
@@ -217,7 +164,7 @@ class Revising(Part):
 
     def correctors(self, tenant: str) -> frozenset[tuple[int, str]]:
         """The steps of a tenant that were corrected, with who did it."""
-        return frozenset((seq, by) for seq, by in self._db.rows(_CORRECTORS, tenant=tenant))
+        return frozenset(self._db.rows(f"SELECT history.seq, history.made_by {_OF_STEPS}", tenant=tenant))
 
     def encoded_revisions(self, tenant: str, trajectory: str) -> list[Encoded]:
         """The steps of a trajectory before their corrections, as JSON."""
@@ -226,7 +173,7 @@ class Revising(Part):
 
 def owe_purge(db: Session) -> None:
     """Note that bytes of what was erased may be left in files."""
-    db.write(purges, number=db.value(_NEXT_PURGE))
+    db.write(purges, number=db.value("SELECT coalesce(max(number), 0) + 1 FROM purges"))
 
 
 def _keep_as_it_is(db: Session, seq: int, *, at: float, by: str) -> tuple[str, int]:
@@ -245,8 +192,10 @@ def _put_labels(db: Session, made: Sequence[tuple[int, bytes]]) -> None:
 def _clean_revisions(db: Session, revisions: Sequence[tuple[int, bytes]]) -> None:
     """Keep other labels of revisions that are there: those of erased steps are gone already."""
     for number, made in revisions:
-        for seq, at, by, payload in db.rows(_REVISION, number=number):
-            db.write(_CLEAN, of=number, labels=made, checksum=revision_checksum(seq, at, by, payload, made))
+        for seq, at, by, payload, _ in db.rows(f"SELECT {_REVISION} FROM history WHERE number = :of", of=number):
+            check = revision_checksum(seq, at, by, payload, made)
+            db.write("UPDATE history SET labels = :labels, checksum = :check WHERE number = :of",
+                     of=number, labels=made, check=check)  # fmt: skip
 
 
 def _revision(at: float, by: str, step: bytes, row: bytes | None) -> Revision:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any
 
 from sqlalchemy import (
     BigInteger,
-    BindParameter,
     Column,
-    ColumnElement,
     Double,
     Index,
     Integer,
@@ -18,12 +15,8 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    bindparam,
-    literal_column,
     text,
 )
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
 
 VERSION = 7
 """Of the tables. A journal of an earlier one is brought to this when it is opened; one of a later one is refused."""
@@ -96,7 +89,7 @@ erasers = Table(
 erased = Table(
     "erased", metadata, _key("owner"), Column("digest", LargeBinary, primary_key=True), sqlite_with_rowid=False
 )
-NOT_STORED = states.c.state != literal_column("'stored'")
+NOT_STORED = text("state <> 'stored'")
 unfinished = Index("unfinished", states.c.state, sqlite_where=NOT_STORED)
 """In PostgreSQL of the same rows: to say so here would load what SQLAlchemy has for it, wherever a journal is."""
 Index("history_of", history.c.seq)
@@ -108,28 +101,6 @@ OF_A_STEP = (steps, labels, states, history, redactions)
 
 COUNTED = tuple(table for table in metadata.sorted_tables if table.autoincrement_column is not None)
 """The tables whose rows the database numbers."""
-
-
-class one_of(ColumnElement[bool]):  # noqa: N801 - stands in conditions as `and_` does
-    """Membership of a column in the values of a parameter, of which there may be any number."""
-
-    inherit_cache = False
-
-    def __init__(self, column: Column[Any], parameter: str = "given") -> None:
-        self.column: Column[Any] = column
-        self.parameter: BindParameter[Any] = bindparam(parameter)
-
-
-@compiles(one_of, "sqlite")
-def _in_sqlite(element: one_of, compiler: SQLCompiler, **options: Any) -> str:
-    column, given = compiler.process(element.column, **options), compiler.process(element.parameter, **options)
-    return f"{column} IN (SELECT value FROM json_each({given}))"  # noqa: S608 - of a column and a placeholder
-
-
-@compiles(one_of, "postgresql")
-def _in_postgresql(element: one_of, compiler: SQLCompiler, **options: Any) -> str:
-    column, given = compiler.process(element.column, **options), compiler.process(element.parameter, **options)
-    return f"{column} = ANY({given})"
 
 
 def checksum(*parts: bytes) -> int:

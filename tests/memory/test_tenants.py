@@ -15,12 +15,11 @@ from typing import Any
 
 import pytest
 from qdrant_edge import EdgeShard, ScrollRequest
-from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 
 from stitch import Memory, Step, StitchError, Tenants, open_memory, open_tenants
 from stitch.core import StepState, ToolCall
 from stitch.errors import ScopeError
-from stitch.journal.database import Compiled, Session
+from stitch.journal.database import SQLITE, Session
 from stitch.journal.erased import ErasedSteps
 from stitch.lifecycle.selection import Selector
 from stitch.lm import read_ledger
@@ -203,7 +202,7 @@ def rows_of_others(folder: Path, tenant: str) -> dict[str, list[Any]]:
     with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
         known = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         known -= {"purges", "projections", "next_seq", "sqlite_sequence"}
-        session = Session(db, Compiled(sqlite_dialect()))
+        session = Session(db, SQLITE)
         own = ErasedSteps(session, tenant).number  # the tables do not say whose rows they hold
         erased = {"erased": f"owner <> {own}", "erasers": f"number NOT IN (0, {own})"}
         assert known == {*rows, *erased}, "a new table has to be compared, too"
