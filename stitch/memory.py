@@ -26,6 +26,7 @@ from stitch.core import (
     tenant_name,
     trajectory_name,
 )
+from stitch.core.arguments import told_in_a_line
 from stitch.core.html import table
 from stitch.core.steps import step_name
 from stitch.core.times import Time
@@ -39,7 +40,6 @@ from stitch.memory_parts import (
     MemoryStatus,
     SearchDefaults,
     items_to_async,
-    of_one_tenant,
     retriever_named,
     to_async,
 )
@@ -64,6 +64,7 @@ NOTES = "notes"
 """The trajectory of texts for which none is named."""
 
 
+@told_in_a_line
 class Memory(AskedMemory):
     """The memory of one tenant, open for adding and searching. Make one with `stitch.open_memory`.
 
@@ -135,7 +136,6 @@ class Memory(AskedMemory):
         self._parts.process.check_writing()
         return self._parts.ingestor
 
-    @of_one_tenant
     def add(
         self,
         step: Step | Mapping[str, object] | str,
@@ -172,7 +172,6 @@ class Memory(AskedMemory):
         name = NOTES if trajectory is None else trajectory
         return self._writer.add(given, tenant=self.tenant, trajectory=name, wait=wait, again=again)
 
-    @of_one_tenant
     def add_many(
         self, steps: Iterable[Step | Mapping[str, object]], *, trajectory: str, wait: bool = True, again: bool = False
     ) -> list[Receipt]:
@@ -186,7 +185,6 @@ class Memory(AskedMemory):
         given = given_steps(steps)
         return self._writer.add_many(given, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
-    @of_one_tenant
     def add_messages(
         self,
         messages: Iterable[object],
@@ -321,7 +319,6 @@ class Memory(AskedMemory):
             )
         return names[0] if names else None
 
-    @of_one_tenant
     def delete(self, step: str, *, trajectory: str | None = None) -> Proof:
         """Erase one step everywhere in the memory, then search every file for it; returns the proof.
 

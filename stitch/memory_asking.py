@@ -17,6 +17,7 @@ from stitch.core import (
     Trust,
     trajectory_name,
 )
+from stitch.core.arguments import told_in_a_line
 from stitch.core.steps import without_surrogates
 from stitch.core.times import Time, said_time
 from stitch.errors import InputError, SettingsError, no_trajectory
@@ -25,7 +26,6 @@ from stitch.memory_parts import (
     MemoryParts,
     SearchDefaults,
     note_search,
-    of_one_tenant,
     retriever_named,
     searching,
     to_async,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from stitch.retrieve.explain import Why
 
 
+@told_in_a_line
 class AskedMemory:
     """Questions to the memory of one tenant; `Memory` adds all else."""
 
@@ -53,7 +54,6 @@ class AskedMemory:
         self._parts.process.check()
         return self._parts.ingestor
 
-    @of_one_tenant
     def search(
         self,
         query: str,
@@ -121,7 +121,6 @@ class AskedMemory:
         note_search(result, self._parts)
         return result
 
-    @of_one_tenant
     def ask(
         self,
         question: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import wraps
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from stitch.core import SCHEMA_VERSION, Ranking, Searched
 from stitch.core.process import ForkGuard
-from stitch.errors import InputError, SettingsError
+from stitch.errors import SettingsError
 
 if TYPE_CHECKING:
     from stitch.core import Observer, RetrievalResult, Retriever, SearchRequest
@@ -193,35 +193,6 @@ def note_search(result: RetrievalResult, parts: MemoryParts) -> None:
 
 _TOGETHER = 256
 """Items of an iterator that a thread takes at a time."""
-_OTHER_NAMES = frozenset({"user_id", "agent_id", "run_id", "session_id", "app_id", "namespace"})
-"""Names under which other memories say whose a step is."""
-
-
-def refuse_other_names(named: Iterable[str]) -> None:
-    """Refuse arguments by which other memories say whose a step is.
-
-    Raises:
-        InputError: One is named; the hint says what to write.
-    """
-    if wrong := sorted(_OTHER_NAMES.intersection(named)):
-        raise InputError(
-            f"a memory is one tenant's, so that no call takes {wrong[0]}=",
-            hint="open_memory(..., tenant=NAME), or open_tenants(...).memory(NAME); trajectory= groups steps within it",
-        )
-
-
-def of_one_tenant(
-    method: Callable[Concatenate[Owner, Options], Result],
-) -> Callable[Concatenate[Owner, Options], Result]:
-    """Return the method, which says what to write instead of `user_id=` and its like."""
-
-    @wraps(method)
-    def checked(self: Owner, /, *arguments: Options.args, **options: Options.kwargs) -> Result:
-        if not _OTHER_NAMES.isdisjoint(options):
-            refuse_other_names(options)
-        return method(self, *arguments, **options)
-
-    return checked
 
 
 def to_async(

@@ -18,6 +18,7 @@ from itertools import dropwhile, islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from stitch.core import Rejection, StepLabels, StepState
+from stitch.core.arguments import told_in_a_line
 from stitch.errors import ReplyError
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal.entries import Entry
@@ -54,6 +55,7 @@ class TakenIn(NamedTuple):
     """The lines that could not be used, each with the reason; all others were."""
 
 
+@told_in_a_line
 class Handover:
     """Hands out windows of a tenant's trajectories, and takes in replies.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stitch.core import StepState, trajectory_name
+from stitch.core.arguments import told_in_a_line
 from stitch.core.times import Time
 from stitch.errors import ScopeError
 from stitch.lm import charged_to
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _REINDEX_HINT = "`stitch reindex --memory DIR` on its machine does, or `Tenants.reindex`"
 
 
+@told_in_a_line
 class Lifecycle:
     """Operations on the stored steps of one tenant. Reached as `Memory.lifecycle`.
 

@@ -17,12 +17,12 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from stitch.core.arguments import checked, telling
 from stitch.core.process import ForkGuard
 from stitch.core.progress import tell
 from stitch.errors import InputError, OwnerLostError, SettingsError, StitchError, StoreError, StoreUnavailableError
 from stitch.lifecycle.folder import SERVED
 from stitch.memory import Memory
-from stitch.memory_parts import refuse_other_names
 from stitch.server import address
 from stitch.server.methods import Method, call_method, method_named, method_names
 from stitch.server.protocol import LINES, TENANT, Failure, Hello, Welcome, as_error
@@ -223,7 +223,8 @@ class Client:
             OwnerLostError: It is not known whether what was asked was done.
             StitchError: What was raised where the memory is.
         """
-        method, given = method_named(name), _plain_arguments(arguments)
+        method = method_named(name)
+        given = _plain_arguments(arguments, method)
         while True:
             here = self.here
             if isinstance(here, Memory):
@@ -301,16 +302,17 @@ def server_at(location: str, *, key: str | None) -> Place:
         ) from error.__cause__
 
 
-def _plain_arguments(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+def _plain_arguments(arguments: Mapping[str, Any], method: Method) -> Mapping[str, Any]:
     """Arguments as JSON has them.
 
     Raises:
-        InputError: One cannot be written.
+        InputError: One is of a wrong type, or cannot be written.
     """
     local = {name: each.astimezone() for name, each in arguments.items() if isinstance(each, datetime)}
     try:
         plain: Mapping[str, Any] = to_jsonable_python({**arguments, **local})
     except (PydanticSerializationError, RecursionError, ValueError) as error:
+        checked(method.given, arguments)
         raise InputError(f"an argument cannot be given to another process: {error}") from None
     return plain
 
@@ -370,9 +372,9 @@ def _passing(name: str, method: Any) -> Any:
     signature = inspect.signature(method)
     options = next((each.name for each in signature.parameters.values() if each.kind is each.VAR_KEYWORD), "")
 
+    @telling
     @wraps(method)
     def call(self: Any, /, *given: Any, **named: Any) -> Any:
-        refuse_other_names(named)
         said = dict(signature.bind(self, *given, **named).arguments)
         del said[next(iter(signature.parameters))]
         more = said.pop(options, {})

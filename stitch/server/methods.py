@@ -14,10 +14,11 @@ from inspect import Parameter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import orjson
-from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, with_config
 from typing_extensions import NotRequired, Required, TypedDict
 
 from stitch.core import KeptTrajectory
+from stitch.core.arguments import checked
 from stitch.errors import InputError, StepRejectedError
 from stitch.lifecycle.handover import NumberedLine
 from stitch.server.operations.operation import LINES, OPERATIONS, Action, Procedure
@@ -241,7 +242,7 @@ def _traveling(hint: Any) -> Any:
     if not inner or origin in (Annotated, Literal):
         return hint
     traveling = tuple(map(_traveling, inner))
-    if getattr(origin, "__name__", "") in ("Iterable", "Sequence", "Collection"):
+    if origin is Iterable:
         return list[traveling[0]]  # type: ignore[valid-type]
     if traveling == inner:
         return hint
@@ -251,17 +252,3 @@ def _traveling(hint: Any) -> Any:
     for each in traveling[1:]:
         union |= each
     return union
-
-
-def checked(adapter: TypeAdapter[Any], given: Any) -> Any:
-    """A value as a type has it.
-
-    Raises:
-        InputError: It is none of that type.
-    """
-    try:
-        return adapter.validate_python(given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "arguments"
-        raise InputError(f"{where}: {str(first['msg']).removeprefix('Value error, ').lower()}") from None

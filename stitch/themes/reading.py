@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stitch.core import Episode, Moment, Near, NearStatement, Statement, Theme, Trust
+from stitch.core.arguments import told_in_a_line
 from stitch.core.hierarchy import check_limit
 from stitch.core.process import ProcessLock
 from stitch.errors import InputError
@@ -31,6 +32,7 @@ STATEMENT_LINKS = 10
 """The same of statements."""
 
 
+@told_in_a_line
 class Themes:
     """The episodes, statements and themes of a tenant, as the journal had them when they were last brought up.
 

@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 from stitch import Memory, Step, open_memory
+from stitch.core.arguments import arguments_of
 from stitch.core.cancellation import check_canceled
 from stitch.core.progress import Progress, watched
 from stitch.errors import CanceledError, InputError, StitchError
+from stitch.lifecycle.selection import Selector
 from stitch.server import address
 from stitch.server.memory import RemoteMemory
+from stitch.server.methods import method_named, method_names
 
 
 @pytest.fixture
@@ -136,3 +139,39 @@ def test_what_was_not_expected_is_told_in_a_line_and_logged(
     with pytest.raises(StitchError, match="could not do it: ValueError: no such disk"):
         other.retry()
     assert "a call of retry failed" in caplog.text
+
+
+def test_an_argument_of_a_wrong_type_is_told_in_the_same_line_here_and_through_a_client(
+    own: Memory, other: Memory
+) -> None:
+    own.trees.create("plan", {"type": "Plan"})
+    calls: list[Callable[[Memory], Any]] = [
+        lambda memory: list(memory.steps("t", start=object())),  # type: ignore[arg-type]
+        lambda memory: list(memory.receipts(state=5)),  # type: ignore[arg-type]
+        lambda memory: memory.note_lag("topic", "group", 5),  # type: ignore[arg-type]
+        lambda memory: memory.select(5),  # type: ignore[arg-type]
+        lambda memory: memory.lifecycle.expire(rules=5),  # type: ignore[arg-type]
+        lambda memory: memory.lifecycle.import_lines(5),  # type: ignore[arg-type]
+        lambda memory: memory.lifecycle.unretire(Selector(trajectory="t"), by=5),  # type: ignore[arg-type]
+        lambda memory: memory.lifecycle.backup(to=5),  # type: ignore[arg-type]
+        lambda memory: memory.trees.open("plan", branch={}),  # type: ignore[arg-type]
+        lambda memory: memory.trees.create("new", {"type": "Plan"}, author=5),  # type: ignore[arg-type]
+        lambda memory: memory.trees.open("plan").edit([], message=5),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        lines = []
+        for memory in (own, other):
+            with pytest.raises(InputError) as told:
+                call(memory)
+            lines.append(told.value.message)
+        assert lines[0] == lines[1]
+        assert "input should" in lines[0]
+
+
+@pytest.mark.parametrize("kind", ["", "lifecycle", "hierarchy", "handover", "trees", "tree"])
+def test_each_method_tells_arguments_of_a_wrong_type_in_a_line(kind: str) -> None:
+    for method in (method_named(f"{kind}.{name}".lstrip(".")) for name in method_names(kind)):
+        given = dict.fromkeys(arguments_of(method.run), object())
+        if given and method.run.__name__ != "request_of_tree":
+            with pytest.raises(InputError):
+                list(method.run(object(), **given))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
-from inspect import Parameter, signature
-from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from inspect import Parameter
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 
+from stitch.core.arguments import arguments_of, hints_of
 from stitch.core.cancellation import cancelable
 from stitch.server.operations.answers import as_model
 
@@ -21,53 +20,6 @@ Action: TypeAlias = Literal["read", "write", "forget", "admin"]
 LINES = "lines"
 """The parameter that takes lines of text, which follow the arguments."""
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-_HOMES = {
-    "stitch.chats": "Edited",
-    "stitch.core": "ReferenceRewrite",
-    "stitch.core.retention": "RetentionRule",
-    "stitch.journal": "Entry Revision",
-    "stitch.lifecycle.backup": "BackedUp",
-    "stitch.lifecycle.correct": "Correction",
-    "stitch.lifecycle.erase": "Erased ErasedFromTree ErasedTrees",
-    "stitch.lifecycle.relabel": "Relabeled",
-    "stitch.lifecycle.repair": "Repaired Verification",
-    "stitch.lifecycle.retention": "Expiry",
-    "stitch.lifecycle.selection": "Selector",
-    "stitch.lifecycle.transfer": "Imported",
-    "stitch.lm.batch": "BatchRequest",
-    "stitch.memory": "Memory",
-    "stitch.observe.recalls": "Recall",
-    "stitch.retrieve.path": "NodeSelection",
-    "stitch.retrieve.explain": "Why WhyNot",
-    "stitch.trees.requests.asking": "SelectOptions",
-}
-"""Modules of the names in annotations that are imported there for type checkers alone."""
-
-
-def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The types of parameters and result."""
-    said = set(re.findall(r"\w+", " ".join(map(str, function.__annotations__.values()))))
-    local = {
-        name: getattr(import_module(module), name)
-        for module, names in _HOMES.items()
-        for name in said.intersection(names.split())
-    }
-    return get_type_hints(function, localns=local, include_extras=True)
-
-
-def arguments_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    """The types and defaults of a model's fields, or of a function's arguments behind the first, options among them."""
-    hints, found = hints_of(function), dict[str, tuple[Any, Any]]()
-    first = 0 if isinstance(function, type) else 1
-    for name, each in list(signature(function).parameters.items())[first:]:
-        if each.kind is not each.VAR_KEYWORD:
-            found[name] = (hints[name], each.default)
-        elif options := get_args(hints[name]):
-            found |= {option: (hint, None) for option, hint in hints_of(options[0]).items()}
-    found.pop(LINES, None)
-    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +34,9 @@ class Procedure:
     @cached_property
     def arguments(self) -> Mapping[str, tuple[Any, Any]]:
         """The types and defaults of the arguments, which are all given by name."""
-        return arguments_of(self.run)
+        found = arguments_of(self.run)
+        found.pop(LINES, None)
+        return found
 
     @cached_property
     def streams(self) -> bool:
@@ -121,7 +75,7 @@ class Operation(Procedure):
     @cached_property
     def arguments(self) -> Mapping[str, tuple[Any, Any]]:
         """As of any, and those that are passed on."""
-        return {**(arguments_of(self.takes) if self.takes else {}), **arguments_of(self.run)}
+        return {**(arguments_of(self.takes) if self.takes else {}), **super().arguments}
 
     @cached_property
     def request(self) -> type[BaseModel]:

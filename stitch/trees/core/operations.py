@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from stitch.errors import InputError
 from stitch.trees.core.making import check_depth, field_text, make, node_id, of_mapping, type_name
 from stitch.trees.core.nodes import Node
 
 
+@runtime_checkable
 class HasId(Protocol):
     """A node, or a node that was found."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import Unpack
 
+from stitch.core.arguments import told_in_a_line
 from stitch.core.times import Time
 from stitch.errors import InputError
 from stitch.ingest.trees import Incoming, tree_name
@@ -46,6 +47,7 @@ class TreeSummary(NamedTuple):
     message: str
 
 
+@told_in_a_line
 class Trees:
     """The trees of one tenant. Reached as `Memory.trees`.
 
@@ -184,7 +186,7 @@ class Trees:
             self._logs.pop(name, None)
         return erase_trees(self._ingestor, [name], tenant=self._parts.tenant, folder=self._parts.folder)
 
-    def erase(self, name: str, *, nodes: Collection[str] = (), versions: Collection[str] = ()) -> ErasedFromTree:
+    def erase(self, name: str, *, nodes: Sequence[str] = (), versions: Sequence[str] = ()) -> ErasedFromTree:
         """Erase nodes, or versions, from the whole history of a tree, and search every file for what they said.
 
         With a node goes what stood below it. Messages of commits that say what is gone are emptied. Ids of versions

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from typing_extensions import Unpack
 
 from stitch.core import Step, trajectory_name
+from stitch.core.arguments import told_in_a_line
 from stitch.core.times import Time
 from stitch.errors import ConflictError, InputError, SettingsError
 from stitch.ingest.trees import Incoming, commit_time
@@ -54,6 +55,7 @@ class TreeParts(NamedTuple):
     """Its prompts, if they were compiled."""
 
 
+@told_in_a_line
 class TreeVersion:
     """A tree as it was in one version. It never changes."""
 
@@ -90,6 +92,7 @@ class TreeVersion:
         return write_tree(self.tree, form=form)
 
 
+@told_in_a_line
 class VersionedTree:
     """A tree with its history. Get one from `Memory.trees`.
 
