@@ -154,12 +154,12 @@ class Dense(Ranker):
         self._embedder = StaticEmbedder()
 
     def _reading(self, trajectory: Trajectory) -> Vectors:
-        from stitch.store.vectors import as_kept
+        from stitch.store.similarity import as_kept
 
         return as_kept(self._embedder.embed([spoken(step) for step in trajectory.steps]))
 
     def _rank(self, inquiry: Inquiry) -> Iterable[int]:
-        from stitch.store.vectors import as_kept
+        from stitch.store.similarity import as_kept
 
         return ranking(self._read[inquiry.trajectory] @ as_kept(self._embedder.embed([inquiry.text])[0]))
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import ClassVar
 
@@ -229,3 +230,12 @@ def some_of(names: Sequence[str]) -> str:
 def system_reason(error: OSError) -> str:
     """The reason that the system gives for an error, in small letters."""
     return (error.strerror or str(error)).lower()
+
+
+@contextmanager
+def system_errors(kind: type[StitchError], what: str, *, hint: str = "") -> Iterator[None]:
+    """Raise an `OSError` as an error of this library, which says what cannot be done, and the reason."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{what}: {system_reason(error)}", hint=hint) from error

@@ -28,8 +28,7 @@ from stitch.journal import Journal, check_version, copy_running
 from stitch.label.local import LocalLabeler
 from stitch.lifecycle import backup as backups
 from stitch.lifecycle import folder as places
-from stitch.lifecycle import next_store, rebuild, repair
-from stitch.lifecycle.adoption import Adoption, adopted, make_room
+from stitch.lifecycle import next_store, repair
 from stitch.lifecycle.backup import BackedUp
 from stitch.lifecycle.folder import (
     JOURNAL_FILE,
@@ -41,6 +40,7 @@ from stitch.lifecycle.folder import (
 )
 from stitch.lifecycle.read_only import cannot_be_written, check_writable, copy_to_read
 from stitch.lifecycle.transfer import export_lines
+from stitch.store.collection import Adoption, adopted, make_room
 from stitch.store.edge import holds_points
 from stitch.store.owner import Ownership, held_here
 
@@ -101,7 +101,7 @@ def reindex_memory(
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
         journal = parts.journal_of(chosen, folder)
         stack.callback(journal.close)
-        rebuild.check_source(journal, store_holds=holds_points(path / "store"))
+        repair.check_source(journal, store_holds=holds_points(path / "store"))
         if is_url(location):
             with closing(parts.server_of(chosen, location)) as connection:
                 if make_room(connection, own=places.journal_id(folder), dimension=embedder.dimension, adopt=adopt):

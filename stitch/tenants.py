@@ -81,7 +81,7 @@ class Tenants:
 
     def reindex(self) -> int:
         """Build the store anew from the journal, for all tenants, while it serves; as `Lifecycle.reindex`."""
-        from stitch.lifecycle.rebuild import rebuild
+        from stitch.lifecycle.repair import rebuild
 
         self._parts.process.check_writing()
         return rebuild(self._parts.ingestor)

@@ -31,8 +31,7 @@ from stitch.ingest.records import make_records
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal
 from stitch.journal.entries import retirements
-from stitch.store.similarity import Similarity, halved, informativeness
-from stitch.store.vectors import as_kept, words_as_kept
+from stitch.store.similarity import Similarity, as_kept, halved, informativeness, words_as_kept
 from stitch.text.dates import read_timestamp
 
 _YEAR_1, _YEAR_10000 = -62_135_596_800, 253_402_300_800

@@ -19,7 +19,7 @@ from pydantic import BaseModel, StrictInt
 from stitch.core import tenant_name, trajectory_name
 from stitch.core.files import make_private, make_private_folder, private, refuse_links, sync
 from stitch.core.json_text import read_json
-from stitch.errors import InputError, JournalError, StitchError, StoreMismatchError, some_of
+from stitch.errors import InputError, JournalError, StitchError, StoreMismatchError, some_of, system_errors
 from stitch.journal import VERSION, Journal, copy_running
 from stitch.lifecycle.export_schema import dump_step, parse_line
 from stitch.lifecycle.tree_transfer import faults_of_trees
@@ -73,28 +73,25 @@ def back_up(
     making = folder.with_name(f"{folder.name}.partial")
     remove_unfinished(making)
     try:
-        make_private_folder(making, parents=True)
-        copy = making / JOURNAL_FILE
-        if isinstance(journal, Path):
-            tenants, steps = copy_running(journal, to=copy, tenant=tenant)
-        else:
-            tenants, steps = journal.copy_to(copy, tenant=tenant)
-        for lines in sorted(beside.glob("*.jsonl")):
-            _copy_lines(lines, to=making / lines.name, tenant=tenant)
-        files = {path.name: _described(path) for path in sorted(making.iterdir())}
-        about = _Manifest(
-            format="stitch backup", schema_version=VERSION, made_at=at, tenants=tenants, steps=steps, files=files
-        )
-        (making / MANIFEST).write_text(about.model_dump_json(indent=1) + "\n")
-        make_private(making)
-        for path in making.iterdir():
-            sync(path)
-        sync(making)
-        put_at(making, folder)
-    except OSError as error:
-        shutil.rmtree(making, ignore_errors=True)
-        reason = error.strerror or str(error)
-        raise JournalError(f"the backup {str(folder)!r} cannot be made: {reason.lower()}") from error
+        with system_errors(JournalError, f"the backup {str(folder)!r} cannot be made"):
+            make_private_folder(making, parents=True)
+            copy = making / JOURNAL_FILE
+            if isinstance(journal, Path):
+                tenants, steps = copy_running(journal, to=copy, tenant=tenant)
+            else:
+                tenants, steps = journal.copy_to(copy, tenant=tenant)
+            for lines in sorted(beside.glob("*.jsonl")):
+                _copy_lines(lines, to=making / lines.name, tenant=tenant)
+            files = {path.name: _described(path) for path in sorted(making.iterdir())}
+            about = _Manifest(
+                format="stitch backup", schema_version=VERSION, made_at=at, tenants=tenants, steps=steps, files=files
+            )
+            (making / MANIFEST).write_text(about.model_dump_json(indent=1) + "\n")
+            make_private(making)
+            for path in making.iterdir():
+                sync(path)
+            sync(making)
+            put_at(making, folder)
     except BaseException:
         shutil.rmtree(making, ignore_errors=True)
         raise

@@ -11,17 +11,18 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from stitch.core.files import keep_others_from_writing, make_private_folder, refuse_links, replace_file
-from stitch.errors import InputError, JournalError, SettingsError, StoreError, StoreLockedError
+from stitch.errors import InputError, JournalError, SettingsError, StoreError, StoreLockedError, system_errors
 from stitch.ingest.snippets import SNIPPETS
 from stitch.journal.database import is_postgres
+from stitch.store import QdrantStore
 from stitch.store.owner import Ownership
 
 if TYPE_CHECKING:
-    from stitch.core import SnippetStore
+    from stitch.core import MemorySnippet, SnippetStore
     from stitch.journal import Journal
 
 JOURNAL_FILE = "journal.sqlite"
@@ -180,13 +181,9 @@ def made_folder(folder: Path) -> Iterator[None]:
     """
     made = [folder, *folder.parents]
     made = [each for each in made if not each.exists()]
-    try:
+    with system_errors(JournalError, f"cannot make the folder {str(folder)!r}", hint="name another folder"):
         make_private_folder(folder, parents=True)
         keep_others_from_writing(folder)
-    except OSError as error:
-        raise JournalError(
-            f"cannot make the folder {str(folder)!r}: {str(error.strerror).lower()}", hint="name another folder"
-        ) from error
     try:
         refuse_links(folder, written=True)
         yield
@@ -262,19 +259,15 @@ def check_restored(location: str, folder: Path) -> None:
         )
 
 
-@runtime_checkable
-class TextlessStore(Protocol):
-    """A store that may keep no text."""
-
-    def take_texts_from(self, journal: Journal) -> None:
-        """Take texts from a journal."""
-        ...
-
-
 def give_texts(store: SnippetStore, journal: Journal) -> None:
     """Have a store that may keep no texts take them from a journal."""
-    if isinstance(store, TextlessStore):
-        store.take_texts_from(journal)
+
+    def snippet_of(tenant: str, trajectory: str, step: str) -> MemorySnippet | None:
+        entry = journal.entry(tenant, trajectory, step)
+        return None if entry is None else entry.snippet()
+
+    if isinstance(store, QdrantStore):
+        store.from_journal = snippet_of
 
 
 def check_whole(location: str, *, collection: str, journal: Journal, store: SnippetStore) -> None:

@@ -277,7 +277,7 @@ class Lifecycle:
         """
         if not self._for_all:
             raise ScopeError("one tenant cannot build the store anew for all", hint=_REINDEX_HINT)
-        from stitch.lifecycle.rebuild import rebuild
+        from stitch.lifecycle.repair import rebuild
 
         return rebuild(self._writer)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from stitch.core.files import make_private_folder, private, sync
-from stitch.errors import StoreError
+from stitch.errors import StoreError, system_errors
 from stitch.store.owner import Ownership
 
 NEXT_FOLDER = "reindex"
@@ -77,12 +77,6 @@ def _claimed(folder: Path) -> Iterator[None]:
         claim.release()
 
 
-@contextmanager
-def _written(made: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"the next store {str(made)!r} cannot be written: {(error.strerror or str(error)).lower()}",
-            hint="the old one serves; free some disk space and run the command again",
-        ) from error
+def _written(made: Path) -> AbstractContextManager[None]:
+    hint = "the old one serves; free some disk space and run the command again"
+    return system_errors(StoreError, f"the next store {str(made)!r} cannot be written", hint=hint)

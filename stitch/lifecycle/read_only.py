@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stitch.core.files import copy_private, make_private_folder, refuse_links
-from stitch.errors import ReadOnlyError, StoreError
+from stitch.errors import ReadOnlyError, StoreError, system_errors
 from stitch.lifecycle.folder import JOURNAL_FILE, working_folder
 
 _log = logging.getLogger(__name__)
@@ -46,21 +46,19 @@ def copy_to_read(folder: Path) -> Iterator[Path]:
         StoreError: It cannot be copied.
     """
     refuse_links(folder)
-    try:
-        with working_folder(own_temporary_folder()) as working:
-            copy = working / "memory"
-            shutil.copytree(
-                folder, copy, copy_function=lambda each, to: copy_private(Path(each), Path(to)), ignore=_sockets
-            )
-            for inside in (copy, *copy.rglob("*")):
-                inside.chmod(0o700 if inside.is_dir() else 0o600)
-            _log.warning("%r cannot be written: it is open for reading, from a copy in %s", str(folder), copy)
-            yield copy
-    except OSError as error:
-        raise StoreError(
-            f"the memory {str(folder)!r} cannot be copied to be read: {(error.strerror or str(error)).lower()}",
-            hint="name a folder with room for it: TMPDIR=DIR",
-        ) from error
+    cannot = f"the memory {str(folder)!r} cannot be copied to be read"
+    with (
+        system_errors(StoreError, cannot, hint="name a folder with room for it: TMPDIR=DIR"),
+        working_folder(own_temporary_folder()) as working,
+    ):
+        copy = working / "memory"
+        shutil.copytree(
+            folder, copy, copy_function=lambda each, to: copy_private(Path(each), Path(to)), ignore=_sockets
+        )
+        for inside in (copy, *copy.rglob("*")):
+            inside.chmod(0o700 if inside.is_dir() else 0o600)
+        _log.warning("%r cannot be written: it is open for reading, from a copy in %s", str(folder), copy)
+        yield copy
 
 
 def _sockets(folder: str, names: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from stitch.core.files import private
-from stitch.errors import JournalError
+from stitch.errors import JournalError, system_errors
 from stitch.lifecycle.erased_words import split_names
 from stitch.lifecycle.traces import PatternMatcher, words_in
 from stitch.sources.naming import FILES_FILE
@@ -130,13 +130,9 @@ def _overwrite(path: Path, lines: list[tuple[bytes, bytes]]) -> None:
         os.fsync(file.fileno())
 
 
-@contextmanager
-def _errors(path: Path, done: str, *, hint: str = "") -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:  # such as a folder or a socket of that name: what it holds cannot be told
-        reason = (error.strerror or str(error)).lower()
-        raise JournalError(f"{str(path)!r} cannot be {done}: {reason}", hint=hint) from error
+def _errors(path: Path, done: str, *, hint: str = "") -> AbstractContextManager[None]:
+    """Errors of a file, such as a folder or a socket of that name: what it holds cannot be told."""
+    return system_errors(JournalError, f"{str(path)!r} cannot be {done}", hint=hint)
 
 
 def _words_told(

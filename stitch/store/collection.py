@@ -85,7 +85,13 @@ def make(server: Server, *, dimension: int, journal: str) -> CollectionInfo:
             **options.making,
         )
         if options.large_tenants:
-            _make_shards(client, server)
+            try:
+                keys: tuple[int | str, ...] = (SHARED, *options.large_tenants)
+                for key in keys:
+                    client.create_shard_key(server.collection, key)
+            except BaseException:  # without them it is of no use
+                client.delete_collection(server.collection)
+                raise
         for field, kind in INDEXES.items():
             keyword = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
             schema: Any = keyword if kind == "tenant" else models.PayloadSchemaType(kind)
@@ -102,17 +108,6 @@ def make(server: Server, *, dimension: int, journal: str) -> CollectionInfo:
         hint = "install a newer qdrant"
         raise StoreError(f"{server.what} cannot say whose it is: the server is older than version 1.16", hint=hint)
     return found
-
-
-def _make_shards(client: QdrantClient, server: Server) -> None:
-    """Make the shards of a new collection some of whose tenants have their own; without them it is of no use."""
-    try:
-        keys: tuple[int | str, ...] = (SHARED, *server.options.large_tenants)
-        for key in keys:
-            client.create_shard_key(server.collection, key)
-    except BaseException:
-        client.delete_collection(server.collection)
-        raise
 
 
 def drop(server: Server) -> None:
@@ -152,6 +147,47 @@ def check(found: CollectionInfo, server: Server, *, dimension: int, journal: str
     else:
         return
     raise StoreMismatchError(f"{server.what} {reason}", hint=hint)
+
+
+class Adoption(NamedTuple):
+    """Contents of a collection that a journal would take over, and that go when it does."""
+
+    journal: str | None
+    """The id of the journal whose it is; None if it does not say."""
+    points: int
+
+
+def adopted(server: Server, *, journal: str) -> Adoption | None:
+    """Contents that go when a journal takes a collection over; None if there are none, or they are its own."""
+    found = look(server)
+    if found is None or found.journal == journal:
+        return None
+    return Adoption(found.journal, count(server))
+
+
+def make_room(server: Server, *, own: str, dimension: int, adopt: bool) -> bool:
+    """Drop a collection in which the store of a journal cannot be built; return whether one was dropped.
+
+    With `adopt` it is dropped though others may have put something there.
+
+    Raises:
+        StoreMismatchError: It is, or may be, of use to others; nothing was dropped.
+    """
+    found = look(server)
+    if found is None or (found.journal, found.layout, found.dimension) == (own, LAYOUT, dimension):
+        return False
+    reason = ""
+    if found.journal is None and (points := count(server)):
+        reason = f"it holds {points} points, and does not say whose they are"
+    elif found.journal not in (None, own):
+        reason = f"it belongs to the journal {found.journal}, and this one is {own}"
+    if reason and not adopt:
+        raise StoreMismatchError(
+            f"{server.what} is not built anew: {reason}",
+            hint="name another with STITCH_COLLECTION, or see with --adopt --dry-run what would be dropped",
+        )
+    drop(server)
+    return True
 
 
 def limits_of(config: models.CollectionConfig, *, what: str) -> Limits:

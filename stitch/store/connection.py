@@ -185,29 +185,25 @@ class Server:
 
 
 def _own_error(what: str, error: Exception, *, url: str) -> StoreError:
-    status, reason = _told(error)
-    reason = " ".join(reason.split()) or "no answer"
-    if status in (401, 403):
-        return StoreError(f"{what}: the server refuses the key", hint="set STITCH_QDRANT_KEY to a key that may write")
-    if status >= 500:
-        hint = f"see that a qdrant server runs at {url}, then run the command again"
-        return StoreUnavailableError(f"{what}: {reason}", hint=hint)
-    return StoreError(f"{what}: {reason}")
-
-
-def _told(error: Exception) -> tuple[int, str]:
-    """HTTP status and reason of a client's error; from 500 on if the server is away."""
+    """An error of the client as one of this library."""
     from grpc import Call
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
+    status, reason = 503, str(error.source if isinstance(error, ResponseHandlingException) else error)
     if isinstance(error, UnexpectedResponse):
         try:
             said = str(read_json(error.content)["status"]["error"])
         except (ValueError, TypeError, LookupError):
             said = str(error)
-        return error.status_code or 500, f"{error.status_code} {error.reason_phrase}: {said}"
-    if isinstance(error, Call):
-        return _GRPC_STATUS.get(error.code().name, 503), error.details() or ""
-    if isinstance(error, json.JSONDecodeError):
-        return 503, "what answers is no qdrant server"
-    return 503, str(error.source if isinstance(error, ResponseHandlingException) else error)
+        status, reason = error.status_code or 500, f"{error.status_code} {error.reason_phrase}: {said}"
+    elif isinstance(error, Call):
+        status, reason = _GRPC_STATUS.get(error.code().name, 503), error.details() or ""
+    elif isinstance(error, json.JSONDecodeError):
+        reason = "what answers is no qdrant server"
+    reason = " ".join(reason.split()) or "no answer"
+    if status in (401, 403):
+        return StoreError(f"{what}: the server refuses the key", hint="set STITCH_QDRANT_KEY to a key that may write")
+    if status >= 500:  # the server is away
+        hint = f"see that a qdrant server runs at {url}, then run the command again"
+        return StoreUnavailableError(f"{what}: {reason}", hint=hint)
+    return StoreError(f"{what}: {reason}")

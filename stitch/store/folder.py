@@ -11,7 +11,7 @@ from typing import Any
 
 from stitch.core.files import make_private, make_private_folder, replace_file
 from stitch.core.json_text import read_json
-from stitch.errors import StoreError, StoreMismatchError
+from stitch.errors import StoreError, StoreMismatchError, system_errors
 from stitch.store.owner import Ownership
 
 OWNER_NOTE = "owner.json"
@@ -56,28 +56,24 @@ class StoreFolder:
             self._is_earlier()
         elif not create:
             raise StoreError(f"there is no memory at {location!r}", hint=f"stitch ingest FILE --memory {location}")
-        try:
+        with system_errors(StoreError, f"{what} cannot be made"):
             make_private_folder(path, parents=True)
-        except OSError as error:
-            raise StoreError(f"{what} cannot be made: {(error.strerror or str(error)).lower()}") from error
         self.owner = Ownership(path / OWNER_NOTE, what=what)
 
     def is_new(self) -> bool:
         """Whether there is no store yet; what is left of one that is made anew is removed, and a line says so."""
-        if self._note.exists() and (why := self._why_anew()):
+        if not self._note.exists():
+            return True
+        why = "is of an earlier layout" if self._is_earlier() else ""
+        if not why and self._segments is not None and not any((self.path / self._segments).glob("*")):
+            why = "has lost its points"
+        if why:
             _log.warning("%s %s: its store is made anew from the journal", self._what, why)
             self._note.unlink()  # first: whatever interrupts it, what is left is no store
             for path in self.path.iterdir():
                 if path.name != OWNER_NOTE:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
-        return not self._note.exists()
-
-    def _why_anew(self) -> str:
-        """The reason to make an existing store anew; empty if there is none."""
-        if self._is_earlier():
-            return "is of an earlier layout"
-        gone = self._segments is not None and not any((self.path / self._segments).glob("*"))
-        return "has lost its points" if gone else ""
+        return bool(why)
 
     def is_made(self) -> None:
         """Say what the store was made with, when all of it is there."""

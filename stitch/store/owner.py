@@ -12,7 +12,7 @@ from pathlib import Path
 from stitch.core.files import private, read_short
 from stitch.core.json_text import read_json
 from stitch.core.process import ForkGuard, in_each_fork
-from stitch.errors import StoreError, StoreLockedError
+from stitch.errors import StoreError, StoreLockedError, system_errors
 
 _LOCK_AT = 1 << 30
 """Where Windows locks a byte: beyond the note, so that others can read it."""
@@ -38,33 +38,23 @@ class Ownership:
 
     def __init__(self, note: Path, *, what: str) -> None:
         self._process = ForkGuard(what)
-        try:
+        with system_errors(StoreError, cannot := f"{what} cannot be opened for writing"):
             self._file = private(str(note), os.O_RDWR | os.O_CREAT)
-        except OSError as error:
-            raise StoreError(
-                f"{what} cannot be opened for writing: {(error.strerror or str(error)).lower()}"
-            ) from error
-        try:
-            _lock(self._file)
-        except OSError as error:
-            os.close(self._file)
-            raise StoreLockedError(
-                f"{what} is in use by {_holder(note)}", hint="close it there, or wait until that process has ended"
-            ) from error
-        except StoreError:
-            os.close(self._file)
-            raise
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         about = {"pid": os.getpid(), "host": platform.node(), "started": started}
         try:
-            os.ftruncate(self._file, 0)
-            os.write(self._file, json.dumps(about).encode())
-        except OSError as error:
+            try:
+                _lock(self._file)
+            except OSError as error:
+                raise StoreLockedError(
+                    f"{what} is in use by {_holder(note)}", hint="close it there, or wait until that process has ended"
+                ) from error
+            with system_errors(StoreError, cannot, hint="free some disk space and run the command again"):
+                os.ftruncate(self._file, 0)
+                os.write(self._file, json.dumps(about).encode())
+        except BaseException:
             os.close(self._file)
-            raise StoreError(
-                f"{what} cannot be opened for writing: {(error.strerror or str(error)).lower()}",
-                hint="free some disk space and run the command again",
-            ) from error
+            raise
         self._key = _key(os.fstat(self._file))
         _HELD.add(self._key)
         in_each_fork(self._leave_to_parent)

@@ -25,8 +25,7 @@ from stitch.store.owner import Ownership
 from stitch.store.payload import from_payload, label_index, to_payload
 from stitch.store.points import WORDS, Damage, Id, Point, Points, Search, StoredPoint, Where, id_of, ids_of, name_of
 from stitch.store.ranking import Ranking
-from stitch.store.similarity import Similarity
-from stitch.store.vectors import as_kept, check_vectors, words_as_kept
+from stitch.store.similarity import Similarity, as_kept, check_vectors, words_as_kept
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -82,6 +81,8 @@ class QdrantStore:
     """Where in its folder the engine has the points."""
     _most_cached = 8_192
     """So many snippets are kept as they were read."""
+    from_journal: Callable[[str, str, str], MemorySnippet | None] | None = None
+    """Gives the snippet of a step by tenant, trajectory and id, where a server is told no text (`Server.minimal`)."""
 
     @property
     def _what(self) -> str:
@@ -129,7 +130,8 @@ class QdrantStore:
             made = [self._point(name, record) for name, record in unique.items()]
             with self._calls:
                 points = self._points
-                before = self._words_before(unique)
+                of_counted = [name for name, record in unique.items() if self._counts.holds(record.snippet.tenant)]
+                before = points.retrieve(of_counted, fields=False, words=True)
                 for start in range(0, len(made), _BATCH):
                     part = made[start : start + _BATCH]
                     with self._writing():
@@ -137,7 +139,8 @@ class QdrantStore:
                     for each in part:
                         self._cache.pop(each.id, None)
                         tenant = unique[each.id].snippet.tenant
-                        self._counts.change(tenant, before.get(each.id, ()), by=-1)
+                        if each.id in before:
+                            self._counts.change(tenant, before[each.id].words, by=-1)
                         self._counts.change(tenant, each.words.keys(), by=1)
 
     def _point(self, name: Id, record: SnippetRecord) -> Point:
@@ -146,12 +149,6 @@ class QdrantStore:
         labels = {label_index(kind, value): 1.0 for kind in LABEL_FIELDS for value in snippet.intent.of(kind)}
         dense = as_kept(np.asarray(vector, np.float32)).tolist()
         return Point(name, dense, words_as_kept(words), labels, self._kept(to_payload(snippet)))
-
-    def _words_before(self, records: Mapping[Id, SnippetRecord]) -> dict[Id, Collection[int]]:
-        """The words of those snippets that are there, of tenants whose words are counted."""
-        of_counted = [name for name, record in records.items() if self._counts.holds(record.snippet.tenant)]
-        found = self._points.retrieve(of_counted, fields=False, words=True)
-        return {name: point.words for name, point in found.items()}
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Rank the snippets of a tenant exactly; see `SnippetStore.rank`."""
@@ -295,11 +292,10 @@ class QdrantStore:
 
     # A store built anew, while this one serves
 
-    @contextmanager
-    def unchanged(self) -> Iterator[None]:
-        """Hold writers back; searches go on."""
-        with self._writes:
-            yield
+    @property
+    def unchanged(self) -> ProcessLock:
+        """The lock that holds writers back; searches go on."""
+        return self._writes
 
     def replace_by(self, built: Self, *, move: Callable[[], None]) -> None:
         """Go on with what another store holds, from one search to the next.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from stitch.core.snippets import MemorySnippet
 from stitch.errors import StoreError, StoreUnavailableError
@@ -23,17 +23,6 @@ _TEXTS = ("text", "resolved", "summary", "context", "asks", "entities", "referen
 """What says something that was said."""
 
 
-class SaysSteps(Protocol):
-    """A journal, as far as it is asked for texts."""
-
-    def entry(self, tenant: str, trajectory: str, step: str) -> Any:
-        """A step with its labels; None if it is not there."""
-
-
-FromJournal = Callable[[str, str, str], MemorySnippet | None]
-"""The snippet of a step, by tenant, trajectory and id."""
-
-
 class ServerStore(QdrantStore):
     """Snippets in a collection of a server, which is one journal's; a folder here says which, and who has it open.
 
@@ -45,7 +34,6 @@ class ServerStore(QdrantStore):
         journal: The id of the journal.
         building: Whether it is built beside another one of this collection, which goes on to serve.
         shared: Whether other processes fill the collection too; the folder is of this one alone.
-        from_journal: Gives what was said, where the server is not told (`Server.minimal`).
 
     Raises:
         StoreUnavailableError: The server does not answer.
@@ -68,23 +56,16 @@ class ServerStore(QdrantStore):
         building: bool = False,
         shared: bool = False,
         create: bool = True,
-        from_journal: FromJournal | None = None,
     ) -> None:
         self._server, self._journal, self._building, self._shared = server, journal, building, shared
-        self._from_journal = from_journal
         super().__init__(path, embedder_name=embedder_name, dimension=dimension, create=create)
 
     def sibling(self, path: Path) -> ServerStore:
         """A store like this one in another folder and the other collection, made if it is not there."""
-        return ServerStore(
-            path,
-            server=self._server,
-            journal=self._journal,
-            embedder_name=self._embedder_name,
-            dimension=self._dimension,
-            building=True,
-            from_journal=self._from_journal,
-        )
+        made = ServerStore(path, server=self._server, journal=self._journal, building=True,
+                           embedder_name=self._embedder_name, dimension=self._dimension)  # fmt: skip
+        made.from_journal = self.from_journal
+        return made
 
     def about(self) -> dict[str, str]:
         """Version and state of the server and the collection; that it is away, if it is."""
@@ -101,15 +82,6 @@ class ServerStore(QdrantStore):
         """The disks of the server, and what may stand there."""
         may_have = "numbers, names and labels" if self._server.minimal else "texts and labels"
         return (f"the disks of the server, until it writes its log and pages anew: they may have {may_have}",)
-
-    def take_texts_from(self, journal: SaysSteps) -> None:
-        """Take texts from a journal, where the server holds none."""
-
-        def snippet_of(tenant: str, trajectory: str, step: str) -> MemorySnippet | None:
-            entry = journal.entry(tenant, trajectory, step)
-            return None if entry is None else entry.snippet()
-
-        self._from_journal = snippet_of
 
     def _open_points(self, create: bool) -> ClientPoints:
         self._collection = self._chosen(create)
@@ -159,9 +131,9 @@ class ServerStore(QdrantStore):
     def _made(self, payload: Mapping[str, Any], *, validate: bool = False) -> MemorySnippet | None:
         if "text" in payload:
             return super()._made(payload, validate=validate)
-        if self._from_journal is None:
+        if self.from_journal is None:
             raise StoreError(f"{self._what} has no texts, and no journal gives them")
-        return self._from_journal(payload["tenant"], payload["trajectory"], payload["step"])
+        return self.from_journal(payload["tenant"], payload["trajectory"], payload["step"])
 
     @property
     def _what(self) -> str:

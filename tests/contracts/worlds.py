@@ -27,7 +27,7 @@ from stitch.core import (
     rank_by_label_density,
 )
 from stitch.core.protocols import SparseVector
-from stitch.store.vectors import as_kept, words_as_kept
+from stitch.store.similarity import as_kept, words_as_kept
 
 DIMENSION = 8
 """The dimension of the stores that `make_store` makes."""

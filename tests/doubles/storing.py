@@ -8,7 +8,7 @@ from contracts.worlds import expected_ranking, similarities
 from stitch.core import DensityQuery, LabelMerge, LabelVocabulary, MemorySnippet, SnippetRecord, StoreHit, WordCounts
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.payload import to_payload
-from stitch.store.vectors import check_vectors
+from stitch.store.similarity import check_vectors
 
 _T = TypeVar("_T")
 

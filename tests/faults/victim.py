@@ -29,9 +29,8 @@ from stitch.lifecycle.backup import back_up, check_backup
 from stitch.lifecycle.correct import correct, history
 from stitch.lifecycle.erase import erase, finish_purge
 from stitch.lifecycle.next_store import finish_move
-from stitch.lifecycle.rebuild import rebuild
 from stitch.lifecycle.relabel import relabel
-from stitch.lifecycle.repair import verify
+from stitch.lifecycle.repair import rebuild, verify
 from stitch.lifecycle.retention import expire, retire
 from stitch.lifecycle.selection import Selector, select
 from stitch.lifecycle.transfer import export_lines, import_lines

@@ -100,8 +100,8 @@ def test_a_server_that_is_told_the_least_hears_no_text_and_the_journal_gives_it(
     told = record.snippet.model_copy(update={"summary": "Archaeopteryx", "asks": ("Which Quetzalcoatlus?",)})
     record = record._replace(snippet=told)
     said = {("t", "trip", "1"): told}
-    options = {"minimal": True, "from_journal": lambda *place: said.get(place)}
-    with closing(open_store(qdrant, tmp_path, **options)) as store:
+    with closing(open_store(qdrant, tmp_path, minimal=True)) as store:
+        store.from_journal = lambda *place: said.get(place)
         store.put([record])
         query = DensityQuery(tenant="t", vector=record.vector, words={7: 1.0})
         assert [hit.snippet for hit in store.rank(query)] == [told]
