@@ -271,8 +271,7 @@ class Ingestor:
             count += self.worker.take_up(tenant, trajectory)
         count += self.worker.take_up_left()
         if count:
-            self._states.save()
-            self._checkpoint()
+            self.checkpoint()
         return count
 
     def retry(self, tenant: str | None = None) -> int:
@@ -405,6 +404,10 @@ class Ingestor:
         states = (StepState.ACCEPTED, StepState.LABELED) if self.role is Role.DELEGATES else (StepState.ACCEPTED,)
         self.worker.finish_all(self._waiting(*states), interrupt=self.interrupt)
         self.worker.put_left()
+        self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Make what is done so far survive a loss of power; waits for no labels and no vectors that follow."""
         self.save()
         self._checkpoint()
 
@@ -440,8 +443,7 @@ class Ingestor:
             if finish and self.role is Role.ALONE:
                 self.worker.finish_all(self._waiting(StepState.ACCEPTED), interrupt=self.interrupt)
                 self.worker.put_left(found=False)
-            self.save()
-            self._checkpoint()
+            self.checkpoint()
             if self.store_health.reason:
                 _log.warning("%d steps wait for the store; who opens the memory next puts them", self.counts().waiting)
         finally:

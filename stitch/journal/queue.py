@@ -55,8 +55,17 @@ BEGIN
 END $$;
 CREATE OR REPLACE TRIGGER stitch_accepted AFTER INSERT ON changes FOR EACH ROW
     WHEN (NEW.kind IN ('accepted', 'restored') AND NEW.trajectory IS NOT NULL) EXECUTE FUNCTION stitch_accepted();
+CREATE OR REPLACE FUNCTION stitch_done() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM procrastinate_jobs WHERE lock = OLD.lock AND status = 'todo') THEN
+        PERFORM pg_notify('procrastinate_queue_v1#{QUEUE}', '{{"type": "job_inserted"}}');
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER stitch_done AFTER DELETE ON procrastinate_jobs FOR EACH ROW EXECUTE FUNCTION stitch_done();
 """
-"""Whoever accepts steps defers the job of their trajectory in the same transaction, whatever program it is."""
+"""Whoever accepts steps defers the job of their trajectory in the same transaction, whatever program it is; workers are
+told when a job need not wait for one of its trajectory any more, which procrastinate leaves to polling."""
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('stitch queue ' || current_schema()))"
 _IS_THERE = """
     SELECT to_regprocedure('procrastinate_fetch_job_v2(character varying[], bigint)'),

@@ -143,7 +143,7 @@ def purge(ingestor: Ingestor, *, folder: Path) -> None:
     The journal itself overwrites what is deleted, so that its file need not be written anew.
     """
     remove_abandoned(folder)
-    ingestor.flush()
+    ingestor.checkpoint()
     if isinstance(ingestor.store, QdrantStore):
         remove_next(ingestor.store.path)
         remove_other_collections(folder, but=ingestor.store.path)

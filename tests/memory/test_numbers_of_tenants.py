@@ -28,16 +28,17 @@ def test_the_number_of_a_step_is_its_place_in_the_trajectory(tmp_path: Path) -> 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     """Makes no vector of a step before it is called; those of questions are made."""
-    let, embed = threading.Event(), StaticEmbedder.embed
+    let, embed, in_time = threading.Event(), StaticEmbedder.embed, list[bool]()
 
     def later(self: StaticEmbedder, texts: Any) -> Any:
         if threading.current_thread().name.startswith("stitch-worker"):
-            assert let.wait(60)
+            in_time.append(let.wait(60))
         return embed(self, texts)
 
     monkeypatch.setattr(StaticEmbedder, "embed", later)
     yield let.set
     let.set()
+    assert all(in_time), "nobody but who flushes waits for vectors"
 
 
 def test_tenants_wait_each_for_their_own_vectors(tmp_path: Path, held: Callable[[], None]) -> None:
