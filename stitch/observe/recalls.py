@@ -112,14 +112,6 @@ class RecallLog:
             ),
             milliseconds=round(result.milliseconds, 3),
         )
-        self._write(recall)
-
-    def read(self, tenant: str) -> list[Recall]:
-        """The last questions of a tenant, oldest first."""
-        with self._lock:
-            return [recall for recall in self._read() if recall.tenant == tenant][-self._most :]
-
-    def _write(self, recall: Recall) -> None:
         with self._lock:
             if self._counts is None:
                 self._counts = Counter(each.tenant for each in self._read())
@@ -134,6 +126,11 @@ class RecallLog:
                 raise SettingsError(
                     f"the recall log {str(self.path)!r} cannot be written: {cause}", hint="set recall_log to 0"
                 ) from error
+
+    def read(self, tenant: str) -> list[Recall]:
+        """The last questions of a tenant, oldest first."""
+        with self._lock:
+            return [recall for recall in self._read() if recall.tenant == tenant][-self._most :]
 
     def _read(self) -> list[Recall]:
         """All that can be read; a line that was cut when the process ended is passed over."""

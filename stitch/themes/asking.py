@@ -62,7 +62,7 @@ def windows(
         apart = covered(entry) or is_instruction(entry)
         size = len(quote_step(_resolved(entry))) // CHARS_PER_TOKEN
         strange = group and (trust_of(entry) is Trust.LOW) is not (trust_of(group[0]) is Trust.LOW)
-        if group and (apart or strange or tokens + size > WINDOW_TOKENS):
+        if group and (apart or strange or asserting == WINDOW_STEPS or tokens + size > WINDOW_TOKENS):
             yield from _window(group, asserts)
             group, asserting, tokens = [], 0, 0
         if apart:
@@ -73,9 +73,6 @@ def windows(
         group.append(entry)
         tokens += size
         asserting += own
-        if asserting == WINDOW_STEPS:
-            yield from _window(group, asserts)
-            group, asserting, tokens = [], 0, 0
     yield from _window(group, asserts)
 
 

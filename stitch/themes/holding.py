@@ -52,18 +52,17 @@ class Holding:
 
     def said_by(self, trajectory: str, step: str) -> list[Statement]:
         """The statements that a step says, in order, with what corrects them and without their episodes."""
-        statements = map(self.statements.__getitem__, self._of_step.get((trajectory, step), ()))
-        said = [each for each in statements if each.steps[-1] == step]
-        return list(map(self._with_links, said)) if self._superseded else said
+        return [self._with_links(self.statements[name]) for name in self._said_by(trajectory, step)]
 
     def with_episode(self, statement: Statement) -> Statement:
         """A statement with the id of the episode in which it was said, and of the one that corrects it."""
         episode = self.lines[statement.trajectory].episode_at(statement.position)
-        said = replace(statement, episode=episode)
-        return self._with_links(said) if self._superseded else said
+        return self._with_links(replace(statement, episode=episode))
 
     def _with_links(self, statement: Statement) -> Statement:
         """A statement with those that it corrects, as far as they are there, and the last one that corrects it."""
+        if not self._superseded:
+            return statement
         there = tuple(each for each in statement.supersedes if each in self.statements)
         by = self._superseded.get(statement.id)
         return replace(statement, supersedes=there, superseded_by=by[-1] if by else None)
