@@ -124,20 +124,26 @@ def evidence_of(
     *,
     near: float,
     names: Collection[int] = (),
+    few: bool = False,
 ) -> Evidence:
-    """Gather the evidence on whether hits bear on a question, which has these words and names, by their indices."""
+    """Gather the evidence on whether hits bear on a question, which has these words and names, by their indices.
+
+    Where the hits are all there is (`few`), and all else is said, a name that nobody said may be of who speaks.
+    """
     rarity = {word: _rarity(counts.carrying.get(word, 0), counts.snippets) for word in words}
     whole = math.fsum(rarity.values())
     said = [frozenset(rarity.keys() & counts.carried.get(hit.snippet.id, frozenset())) for hit in hits]
     shares = {own: math.fsum(rarity[word] for word in own) / whole if whole else 0.0 for own in set(said)}
-    absent = sum(not counts.carrying.get(word) for word in words)
+    absent = {word for word in (*words, *names) if not counts.carrying.get(word)}
+    if few and absent.issubset(names):
+        absent = set()
     return Evidence(
         similarities=tuple(hit.similarity for hit in hits),
         covered=tuple(map(shares.__getitem__, said)),
         near=near,
-        absent=absent / (len(words) or 1),
+        absent=len(absent.intersection(words)) / (len(words) or 1),
         words=len(words),
-        unnamed=sum(not counts.carrying.get(name) for name in names) / (len(names) or 1),
+        unnamed=len(absent.intersection(names)) / (len(names) or 1),
     )
 
 
@@ -218,7 +224,8 @@ class RelevanceEstimator:
         names = {index_of(stem(name)) for name in names_in(request.query)}
         ids = [hit.snippet.id for hit in hits]
         counts = self._store.word_counts(request.tenant, said | names, ids=ids)
-        return evidence_of(hits, said, counts, near=self._nearest(request.query, hits[:FIRST]), names=names)
+        near = self._nearest(request.query, hits[:FIRST])
+        return evidence_of(hits, said, counts, near=near, names=names, few=len(hits) < request.depth)
 
     def _nearest(self, question: str, hits: Sequence[ScoredSnippet]) -> float:
         if not hits:

@@ -208,3 +208,10 @@ def test_a_question_with_a_name_that_nobody_said_is_less_likely_answered() -> No
         return relevance(evidence).result
 
     assert told(1.0) < told(0.5) < told(0.0)
+
+
+def test_who_is_asked_about_by_a_name_that_nobody_said_may_be_who_speaks(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        memory.add("I live in Porto.")
+        assert memory.search("Where does Ann live?").hits
+        assert memory.search("What is the capital of France?").nothing_relevant
