@@ -102,14 +102,14 @@ def keyed(tmp_path_factory):
     from stitch.cli.main import cli
 
     keys = {}
-    for tenant, actions in (("ann", "read write forget"), ("bea", "read write forget"), ("eve", "read")):
+    for tenant, actions in (("bea", "read write"), ("eve", "read")):
         allowed = [word for action in actions.split() for word in ("--action", action)]
         made = ["keys", "add", "--keys", str(folder / "keys.json"), "--tenant", tenant, *allowed, "--json"]
         done = CliRunner().invoke(cli, made)
         assert done.exit_code == 0, done.output
         keys[tenant] = json.loads(done.stdout)["key"]
     with _served("--memory", folder / "m", "--keys", folder / "keys.json") as url:
-        yield {tenant: Client(url, key=key) for tenant, key in keys.items()} | {"nobody": Client(url)}
+        yield {tenant: Client(url, key=key) for tenant, key in keys.items()}
 
 
 @pytest.fixture

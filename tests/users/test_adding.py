@@ -4,7 +4,7 @@ import pytest
 from qdrant_edge import EdgeShard, ScrollRequest
 
 from doubles.files import files_with
-from stitch import Step, StitchError, open_memory
+from stitch import StitchError, open_memory
 
 TALK = [
     {"role": "system", "content": "Be brief."},
@@ -14,12 +14,6 @@ TALK = [
     {"role": "tool", "tool_call_id": "c1", "content": "The Serralves museum opens at ten."},
     {"role": "assistant", "content": "The Serralves, from ten on."},
 ]  # fmt: skip
-
-
-def test_a_step_is_stored_and_found_when_add_returns(memory):
-    receipt = memory.add(Step(role="user", content="The passport is in the blue drawer."), trajectory="home")
-    assert (receipt.state, receipt.trajectory, receipt.repeated) == ("stored", "home", False)
-    assert "blue drawer" in memory.search("Where is the passport?", k=3).hits[0].snippet.text
 
 
 def test_a_point_says_in_qdrants_own_words_what_a_step_says(tmp_path):
@@ -70,22 +64,6 @@ def test_messages_of_any_provider_are_taken(memory, message):
     assert next(memory.steps("talk")).step.content == "The ferry leaves at nine."
 
 
-def test_what_was_stored_is_there_when_it_is_opened_again(tmp_path):
-    with open_memory(tmp_path / "m") as memory:
-        memory.add({"role": "user", "content": "The cat is called Mog."}, trajectory="home")
-    with open_memory(tmp_path / "m") as memory:
-        assert memory.status().stored == 1
-        assert "Mog" in memory.search("the name of the cat").context()
-
-
-def test_labels_say_what_steps_are_for(memory):
-    entry = memory.get("trip", "boat-ask")
-    assert "2" in (entry.snippet().intent.scope or "")
-    inventory = memory.inventory("trip")
-    assert inventory.event_types
-    assert sum(scope.steps for scope in inventory.scopes) <= 8
-
-
 def test_labels_may_follow_later(memory):
     receipt = memory.add({"role": "user", "content": "The zoo is closed."}, trajectory="trip", wait=False)
     memory.flush()
@@ -100,14 +78,3 @@ def test_secrets_are_taken_out_before_anything_is_written(memory):
     assert receipt.redacted
     assert memory.status().redacted
     assert files_with(memory.folder, key.encode()) == []
-
-
-def test_a_code_that_is_no_secret_stays(memory):
-    memory.add({"role": "assistant", "content": "self.password = password  # line 14"}, trajectory="code")
-    assert "self.password = password" in next(memory.steps("code")).step.content
-
-
-def test_instructions_before_a_run_may_be_asked_for(memory):
-    memory.add_messages([{"role": "system", "content": "You sell flowers in Braga."}, *TALK[1:]], trajectory="talk")
-    found = memory.search("Who sells flowers in Braga?", trajectory="talk", include_setup=True)
-    assert "Braga" in found.context()

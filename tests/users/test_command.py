@@ -1,8 +1,6 @@
 """The command, as the pages show it: results on standard output, all else on standard error, exit statuses."""
 
-import io
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -71,13 +69,6 @@ def test_a_step_whose_id_is_taken_stands_whole_in_the_rejects_file(stitch, told)
     assert (len(kept.content), kept.timestamp) == (318, "2026-03-01")
 
 
-def test_standard_input_is_stored_as_it_comes(stitch, told, monkeypatch):
-    lines = b'{"role": "user", "content": "The lamp is green."}\n'
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(lines))))
-    assert stitch("ingest", "-", *M)[0] == 0
-    assert told("query", "the lamp", *M)["hits"]
-
-
 def test_a_step_is_added_as_it_is_typed(stitch, told):
     assert stitch("add", "The lamp is green.", "--trajectory", "home", *M)[0] == 0
     assert "lamp" in told("query", "the lamp", *M)["hits"][0]["text"]
@@ -116,22 +107,11 @@ def test_a_date_alone_is_told_as_the_end_of_its_day(stitch, kept):
     assert "end of that day" not in stitch("query", "the boat", "--as-of", "2099-12-31T10:00", *M)[2]
 
 
-def test_why_explains_and_names_a_step_that_there_is_not(stitch, kept):
-    assert stitch("why", "the boat to Faro", "boat", "--trajectory", "trip", *M)[0] == 0
-    assert stitch("why", "the boat to Faro", "nothing", "--trajectory", "trip", *M)[0] == 2
-
-
 def test_lanes_steps_and_labels_are_shown(stitch, kept):
     assert "trip" in stitch("show", *M)[1]
     assert "Casa Azul" in stitch("show", "--steps", *M)[1]
     assert stitch("labels", *M)[1].strip()
     assert stitch("select", "//Step[@role = 'tool']", *M)[1].strip()
-
-
-def test_receipts_tell_of_each_step(told, kept):
-    receipts = told("receipts", *M)["receipts"]
-    assert [receipt["state"] for receipt in receipts] == ["stored"] * 8
-    assert told("receipts", "--failed", *M)["receipts"] == []
 
 
 def test_a_correction_has_a_history(stitch, told, kept):
@@ -202,13 +182,6 @@ def test_a_store_that_lost_its_files_is_told_and_repaired(stitch, kept):
     assert "35 euros" in stitch("query", "What does the boat to Faro cost?", *M)[1]
 
 
-def test_tenants_of_one_folder_are_apart(stitch, told):
-    stitch("add", "The violin is in the attic.", "--trajectory", "t", "--tenant", "ann", *M)
-    stitch("add", "The tuba is in the cellar.", "--trajectory", "t", "--tenant", "bea", *M)
-    found = told("query", "the violin", "--tenant", "bea", *M)
-    assert "violin" not in json.dumps([hit["text"] for hit in found["hits"]])
-
-
 def test_shells_are_told_how_to_complete(stitch):
     assert "stitch" in stitch("completion", "bash")[1]
 
@@ -267,8 +240,3 @@ def test_logs_of_others_are_known_by_their_content(told, log):
     Path("log.jsonl").write_text(json.dumps(log) + "\n")
     assert told("ingest", "log.jsonl", *M)["stored"] == 1
     assert "lamp" in told("query", "the lamp", *M)["hits"][0]["text"]
-
-
-def test_what_the_command_stored_python_opens(kept):
-    with open_memory(kept) as memory:
-        assert "35 euros" in memory.search("What does the boat to Faro cost?").context()

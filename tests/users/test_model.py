@@ -1,8 +1,6 @@
 """Labels of a language model: one that answers by rule, over HTTP on this machine."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,27 +33,6 @@ def test_steps_are_found_before_the_model_has_labeled_them(tmp_path, model):
     with open_memory(tmp_path / "m", labels="model", **model) as memory:
         memory.add({"role": "user", "content": "The lamp is green."}, trajectory="t")
         assert "lamp" in memory.search("the lamp").context()
-
-
-def test_a_model_that_is_away_costs_no_step(tmp_path):
-    away: dict[str, Any] = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "model_retries": 0}
-    with open_memory(tmp_path / "m", labels="model", **away) as memory:
-        memory.add_many(TRIP, trajectory="trip")
-        memory.flush()
-        assert memory.status().stored == 8
-        assert "35 euros" in memory.search("What does the boat to Faro cost?").context()
-
-
-def test_useless_replies_cost_no_step(tmp_path):
-    from stitch.testing.model import LoopbackProvider
-
-    with LoopbackProvider(lambda system, user: "I would rather talk about cats.") as provider:
-        named: dict[str, Any] = {"model": "m", "base_url": provider.base_url}
-        with open_memory(tmp_path / "m", labels="model", **named) as memory:
-            memory.add_many(TRIP, trajectory="trip")
-            memory.flush()
-            assert memory.status().stored == 8
-            assert memory.labeler not in memory.status().labeled_by
 
 
 def test_a_budget_that_is_spent_costs_no_step(tmp_path, model):
@@ -103,16 +80,3 @@ def test_what_a_person_corrected_stays(stitch, told, kept, options):
         boat = memory.get("trip", "boat")
         assert boat is not None
         assert boat.snippet().intent.scope == "ferries"
-
-
-def test_windows_are_labeled_elsewhere(stitch, told, kept):
-    status, _, err = stitch("label", "export", *M, "--model", "ann", "--out", "requests.jsonl")
-    assert status == 0, err
-    requests = [json.loads(line) for line in Path("requests.jsonl").read_text().splitlines()]
-    assert requests[0]["messages"]
-
-
-def test_a_program_is_compiled_only_with_examples(stitch, model):
-    status, _, err = stitch("optimize", "labels", "--train", "none.jsonl", "--model", model["model"],
-                            "--base-url", model["base_url"], "--out", "p.json")  # fmt: skip
-    assert (status, bool(err)) == (2, True)

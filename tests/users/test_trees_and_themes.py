@@ -6,63 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stitch import StitchError, open_memory
+from stitch import open_memory
 
-PORTO = """\
-- Weekend: Porto
-  - Day: Saturday
-    - Stop: Livraria Lello {#lello}
-      - about: old bookshop with a carved staircase
-      - cost: EUR 8
-      - time: 9:30 - 10:30
-    - Stop: Crystal Palace Gardens {#gardens}
-      - about: a park with peacocks and views over the river
-      - cost: free
-      - time: 11:00 - 13:00
-  - Day: Sunday
-    - Meal: O Gaveto {#gaveto}
-      - about: seafood, lobster rice
-      - cost: EUR 60
-      - time: 20:00 - 22:00
-"""
 XML = """<Trip><Day index="1"><POI id="zoo" name="Zoo" cost="CAD 40"/></Day>
 <Day index="2"><POI id="pier" cost="CAD 12"/></Day></Trip>"""
-
-
-@pytest.fixture
-def porto(memory, tmp_path):
-    (tmp_path / "porto.md").write_text(PORTO)
-    return memory.trees.create("porto", tmp_path / "porto.md")
-
-
-def ids(nodes):
-    return [node.id for node in nodes]
-
-
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        ("//Stop", ["lello", "gardens"]),
-        ("//Day[2]/Meal", ["gaveto"]),
-        ("//Day[1]/Stop[@time < '11:00']", ["lello"]),
-        ("//Meal[@cost > 40]", ["gaveto"]),
-        ("//Stop[@cost = 'free']", ["gardens"]),
-        ("//Stop[-1]", ["gardens"]),
-    ],
-)
-def test_a_tree_is_asked_by_place_type_and_value(porto, query, found):
-    assert ids(porto.select(query)) == found
-
-
-def test_a_tree_is_asked_by_meaning(porto):
-    nodes = porto.select('//Stop[node ~= "outdoors in nature"]')
-    assert nodes[0].id == "gardens"
-
-
-def test_a_path_that_names_no_type_says_what_there_is(porto):
-    with pytest.raises(StitchError) as refused:
-        porto.select("//Stpo")
-    assert "Stop" in f"{refused.value} {refused.value.hint}"
 
 
 def test_the_command_makes_asks_edits_and_compares_trees(stitch, kept):
@@ -110,12 +57,6 @@ def test_the_lens_of_themes_shows_sentences_that_together_cover_a_question(party
     shown = party.search(asked, budget_tokens=100, retriever="themes").context()
     assert shown.strip()
     assert party.search(asked, budget_tokens=100, retriever="themes").context_tokens <= 100
-
-
-def test_levels_are_read_from_episodes_to_themes(party):
-    assert list(party.hierarchy.episodes("notes"))
-    statements = [statement for theme in party.themes() for statement in theme.statements]
-    assert statements
 
 
 def test_the_command_lists_themes(party, stitch):
