@@ -154,3 +154,19 @@ def test_entity_types_are_neutral_classes_with_values() -> None:
     assert [(each.entity_type, each.value) for each in labels[2].mentions] == [
         ("place", "Boston"), ("price", "12"), ("identifier", "ann_2"),
     ]  # fmt: skip
+
+
+def test_friends_at_one_table_share_a_scope_whoever_speaks() -> None:
+    talk = [
+        said("Ann", "The plumber comes on Tuesday at nine, the pipe in the cellar leaks."),
+        said("Bob", "Who lets him in?"),
+        said("Cleo", "I am at home then, I show him the cellar."),
+        said("Ann", "He needs the key of the cellar."),
+        said("Cleo", "Shall we have dinner at Rossi's on Saturday?"),
+        said("Ann", "Yes, a table for five."),
+        said("Bob", "I come to the dinner later, at half past eight."),
+        said("Cleo", "Then we order dinner without you."),
+    ]
+    plumber, dinner = read_scopes(talk)[:4], read_scopes(talk)[4:]
+    assert len(set(plumber)) == 1 == len(set(dinner))
+    assert plumber[0] != dinner[0]

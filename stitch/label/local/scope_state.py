@@ -88,6 +88,13 @@ class History:
     role: str = ""
     kind: str = ""
     asked: bool = False
+    calls: int = 0
+    """How many steps call somebody by name."""
+
+    @property
+    def in_room(self) -> bool:
+        """Whether talks go on side by side, each by its people: more than two speak, and each fifth step calls one."""
+        return len(self.voices) > 2 and self.position <= 5 * self.calls
 
     def weigh(self, stems: Iterable[str]) -> dict[str, float]:
         """The inverse document frequency of each stem in this trajectory so far."""

@@ -50,13 +50,13 @@ FEATURES = (
 - *nearest*: of an earlier scope, how far its recent steps lie behind those nearest in meaning (difference of cosines).
 - *keys*: shared names, values and identifiers, each by how few scopes have it.
 - *addressed*: whether somebody whom the step names spoke there last, or its last step names the speaker.
-- *spoke last*, *spoke there*, *named there*, *steps ago*: in a room of more than two, whether this speaker spoke there
-  last, whether ever, whether somebody whom the step names did, and the logarithm of the steps since its last.
+- *spoke last*, *spoke there*, *named there*, *steps ago*: in a room of more than two, who call each other, whether
+  this one spoke there last, whether ever, whether somebody whom the step names did, and the logarithm of steps since.
 - *size*: of an earlier scope, the logarithm of its steps.
 - *few words*: of the current scope, how little the step says of its own.
 - *begins*: of a new scope, whether instructions precede the step or earlier scopes began with the same words.
 - *pause*, *turns*, *room*, *switches so far*: of all but the current scope, the time since the last step, the chance
-  that the step turns to something else, whether more than two speak, and how often scopes changed until now.
+  that the step turns to something else, whether it is such a room, and how often scopes changed until now.
 """
 
 TURN_CUES = 9
@@ -169,7 +169,7 @@ class ScopeTracker:
         meanings = _cosines([scope.gist for scope in scopes], vector)
         nearest = max(meanings, default=0.0)
         few_words = 1 / (1 + min(len(weights), 12))
-        room = float(len(past.voices) > 2)
+        room = float(past.in_room)
         turns = self._turns(reading, vector)
         pause = self.history.pause(reading)
         switches = log((past.switches + 3) / (past.position + 17))
@@ -290,6 +290,7 @@ class ScopeTracker:
         if reading.kind == WORDS and reading.role not in past.voices:
             past.voices.append(reading.role)
         scope.addressed = list(reading.addressed)
+        past.calls += bool(reading.addressed)
         if reading.kind == CALL:
             scope.waiting = [call.id or call.name for call in reading.calls]
         elif reading.kind == RESULT:
