@@ -360,7 +360,7 @@ def open_parts(
             ledger=ledger,
             resources=resources.pop_all(),
             retention=settings.retention,
-            recalls=RecallLog(folder / places.RECALLS_FILE, most=settings.recall_log, clean=ingestor.secrets.text),
+            recalls=RecallLog(folder / places.RECALLS_FILE, most=settings.recall_log, clean=ingestor.secrets.clean),
             model=model,
             tree_program=tree_program,
             judge=parts.judge_of(settings, model),

@@ -28,6 +28,7 @@ from stitch.core import (
 )
 from stitch.core.arguments import told_in_a_line
 from stitch.core.html import table
+from stitch.core.process import ForkGuard
 from stitch.core.steps import step_name
 from stitch.core.times import Time
 from stitch.errors import InputError, StepRejectedError, some_of
@@ -255,10 +256,11 @@ class Memory(AskedMemory):
         Raises:
             InputError: A step has no trajectory; or whatever the iterator raises, after all that came before is stored.
         """
-        from stitch.ingest.streaming import batches, begun_here, each_checked, take_in
+        from stitch.ingest.streaming import batches, each_checked, take_in
 
+        begun = ForkGuard("a stream of steps")
         store = partial(take_in, self.add_each, trajectory=trajectory, wait=wait, again=again)
-        yield from each_checked((each for batch in batches(steps) for each in store(batch)), begun_here())
+        yield from each_checked((each for batch in batches(steps) for each in store(batch)), begun)
 
     def add_each(
         self, steps: Iterable[Step | Mapping[str, object]], *, trajectory: str, wait: bool = True, again: bool = False
@@ -380,7 +382,7 @@ class Memory(AskedMemory):
 
     def finish(self, trajectory: str) -> int:
         """Label now what waits for more steps of a trajectory; returns how many steps that were."""
-        return self._writer.finish(self.tenant, trajectory_name(trajectory))
+        return self._writer.worker.finish(self.tenant, trajectory_name(trajectory))
 
     def flush(self) -> None:
         """Wait for the labels of all that is accepted, and make everything survive a loss of power.
@@ -441,18 +443,19 @@ class Memory(AskedMemory):
         again: bool = False,
     ) -> AsyncIterator[Receipt | Rejection]:
         """As `stream`, for asyncio; the iterator may be one of asyncio."""
-        from stitch.ingest.streaming import abatches, batches, begun_here, each_checked, take_in
+        from stitch.ingest.streaming import abatches, batches, each_checked, take_in
 
-        check, store = begun_here(), partial(take_in, self.add_each, trajectory=trajectory, wait=wait, again=again)
+        begun = ForkGuard("a stream of steps")
+        store = partial(take_in, self.add_each, trajectory=trajectory, wait=wait, again=again)
         if isinstance(steps, AsyncIterable):
             async with aclosing(abatches(steps)) as coming:
                 async for batch in coming:
-                    for result in each_checked(await asyncio.to_thread(store, batch), check):
+                    for result in each_checked(await asyncio.to_thread(store, batch), begun):
                         yield result
             return
         with closing(batches(steps)) as waiting:
             while batch := await asyncio.to_thread(lambda: next(waiting, [])):
-                for result in each_checked(await asyncio.to_thread(store, batch), check):
+                for result in each_checked(await asyncio.to_thread(store, batch), begun):
                     yield result
 
     aadd = to_async(add)

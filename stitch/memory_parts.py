@@ -181,7 +181,7 @@ def note_search(result: RetrievalResult, parts: MemoryParts) -> None:
         Searched.model_construct(  # all of it was checked when the answer was made
             tenant=request.tenant,
             trajectory=request.trajectory,
-            query=parts.ingestor.secrets.text(request.query),
+            query=parts.ingestor.secrets.clean(request.query),
             intent_filter=result.intent_filter,
             hits=tuple(hit.snippet.id for hit in result.hits),
             parts=tuple(dict(hit.parts) for hit in result.hits),

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from stitch.core import (
     Embedder,
@@ -36,7 +36,7 @@ from stitch.ingest.priorities import SearchPriority
 from stitch.ingest.redact import Redact, Redactor
 from stitch.ingest.shared import DelegatingWorker, FencedWorker
 from stitch.ingest.snippets import EmbedMode, SnippetProjection
-from stitch.ingest.state import MAX_INLINE_REPLAY_STEPS, TrajectoryState, TrajectoryStates
+from stitch.ingest.state import TrajectoryState, TrajectoryStates
 from stitch.ingest.store_health import StoreHealth
 from stitch.ingest.worker import UNFINISHED, Worker
 from stitch.journal import Entry, IngestCounts, Journal
@@ -46,6 +46,8 @@ from stitch.lm import charged_key
 _CHECKPOINT_STEPS = 32
 """After how many steps a worker saves the labeling of a trajectory: sooner than others, where another process may go on
 with the trajectory, which learns the steps since then again."""
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -148,7 +150,7 @@ class Ingestor:
         """Those of the store that serves."""
         self.projections: tuple[Projection, ...] = (self.snippets, *projections)
         """All that is derived from the journal, the snippets of the store first."""
-        self._states = TrajectoryStates(
+        self.states = TrajectoryStates(
             journal=journal,
             labeler=labeler,
             notice=self.notice,
@@ -156,10 +158,11 @@ class Ingestor:
             checkpoint_steps=_CHECKPOINT_STEPS if role is Role.WORKER else checkpoint_steps,
             hold=journal.fenced if role is Role.WORKER else journal.exclusive,
         )
+        """The trajectories that are ready to go on."""
         self.labeling = Labeling(
             journal=journal,
             labeler=labeler,
-            states=self._states,
+            states=self.states,
             searches=self.searches,
             stand_back=self._stand_back,
             notice=self.notice,
@@ -167,7 +170,7 @@ class Ingestor:
             timer=timer,
         )
         parts: dict[str, Any] = {
-            "journal": journal, "states": self._states, "labeling": self.labeling, "snippets": self.snippets,
+            "journal": journal, "states": self.states, "labeling": self.labeling, "snippets": self.snippets,
             "store_health": self.store_health, "searches": self.searches, "stand_back": self._stand_back,
             "notice": self.notice, "vectors": vectors, "threads": label_threads, "flushed": self._checkpoint_when_due,
         }  # fmt: skip
@@ -292,21 +295,19 @@ class Ingestor:
         self.store_health.check()
         return self.journal.counts(tenant).stored - before
 
-    def finish(self, tenant: str, trajectory: str) -> int:
-        """Bring what is open of a trajectory as far as it can come; return how many steps that were."""
-        return self.worker.finish(tenant, trajectory)
-
-    def rework(self, tenant: str, trajectory: str, change: Callable[[], None]) -> None:
+    def rework(self, tenant: str, trajectory: str, change: Callable[[], T]) -> T:
         """Change a trajectory in the journal while nobody adds to it; then label and put what the change left undone.
 
+        Returns what the change returns.
         All that was remembered of the trajectory is forgotten and taken from the journal again.
         A step that has to be put again is left as `LABELED` by the change.
         """
-        with self._states.reworked(tenant, trajectory) as state, self.snippets.behind(tenant, trajectory):
-            change()
-            self._states.forget(state)
+        with self.states.reworked(tenant, trajectory) as state, self.snippets.behind(tenant, trajectory):
+            changed = change()
+            self.states.forget(state)
             self.worker.work_off(state, self.worker.accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
         self._checkpoint_when_due()
+        return changed
 
     def correct(
         self,
@@ -329,7 +330,7 @@ class Ingestor:
         what = f"a step of trajectory {trajectory!r} is corrected, and is not found so yet"
         with standing(what, stands), self.worker.held(tenant, trajectory) as state:
             entry, step, labels = corrected()
-            with self._states.corrected(state, entry, step=step, labels=labels) as checkpoint:
+            with self.states.corrected(state, entry, step=step, labels=labels) as checkpoint:
                 self.journal.correct(entry.seq, step=step, labels=labels, at=at, by=by, checkpoint=checkpoint)
                 stands.append(entry)
             if labels is None:
@@ -355,29 +356,12 @@ class Ingestor:
         if self.snippets.missing([entry], alike=True):
             raise StoreError(f"{corrected}: {entry.reason}", hint="`stitch retry` puts it into the store")
 
-    def replay(self, tenant: str, trajectory: str, *, left: int = MAX_INLINE_REPLAY_STEPS) -> None:
-        """Replay a trajectory whose steps were changed in the journal, so that whoever adds next need not wait.
-
-        The last steps, `left` of them, may be left to who adds or asks next.
-        """
-        self._states.replay(tenant, trajectory, left=left)
-
-    def snippets_in(self, store: SnippetStore) -> SnippetProjection:
-        """Snippets in another store, which is rebuilt beside the one that serves."""
-        return SnippetProjection(
-            journal=self.journal, store=store, embedder=self.embedder, lexical=self.lexical, name="next snippets"
-        )
-
     def inventory(self, tenant: str, trajectory: str | None = None) -> LabelInventory:
         """The label space of a trajectory, or of all trajectories of a tenant; empty if there is none.
 
         Never waits for labels that are being made: while they are, the label space is the one before.
         """
-        return self._states.inventory(tenant, trajectory)
-
-    def inventory_with_retired(self, tenant: str, trajectory: str) -> LabelInventory:
-        """The label space of a trajectory in which retired steps count too."""
-        return self._states.with_retired(tenant, trajectory)
+        return self.states.inventory(tenant, trajectory)
 
     def counts(self, tenant: str | None = None) -> IngestCounts:
         """Step counts by state, of a tenant or of all."""
@@ -385,7 +369,7 @@ class Ingestor:
 
     def queue_state(self, tenant: str) -> dict[str, str]:
         """Workers that are there, and what of a tenant waits for them; empty where whoever adds labels."""
-        return {} if self.role is Role.ALONE else self.journal.queue.state(tenant).told()
+        return {} if self.role is Role.ALONE else self.journal.queue.state(tenant)
 
     def receipts(self, tenant: str, *, state: StepState | None = None) -> Iterator[Receipt]:
         """Iterate over the receipts of a tenant, in the order of acceptance; only those in `state` if it is given."""
@@ -414,7 +398,7 @@ class Ingestor:
     def save(self) -> None:
         """Write down what the labeling of each trajectory remembers, merges of labels included."""
         if self.role is Role.ALONE:  # workers have done so
-            self._states.save()
+            self.states.save()
 
     def interrupt(self) -> None:
         """Give up the calls of a model that labels wait for, at once and for good; steps without labels go on waiting.
@@ -456,7 +440,7 @@ class Ingestor:
     def _taken(self, tenant: str, trajectory: str, *, follow: bool) -> Iterator[TrajectoryState]:
         """A trajectory, to add to it; for this thread alone unless its labels follow."""
         if follow:
-            pinned = self._states.pinned(tenant, trajectory)
+            pinned = self.states.pinned(tenant, trajectory)
             with self._accepting.first(), pinned as state, self.snippets.behind(tenant, trajectory):
                 yield state
         else:
@@ -479,7 +463,7 @@ class Ingestor:
         try:
             self.store_health.check()
             for tenant, trajectory in self.snippets.owed:
-                with self._states.held(tenant, trajectory):
+                with self.states.held(tenant, trajectory):
                     self.snippets.settle(tenant, trajectory)
             self.snippets.checkpoint()
         except StoreUnavailableError as error:
@@ -503,12 +487,7 @@ class Ingestor:
 def standing(what: str, stands: Sized) -> Iterator[None]:
     """Meanwhile, say of a journal that cannot go on what it has already: a full disk may take one and not the other.
 
-    Args:
-        what: What stands by then, and what is not done of it.
-        stands: Empty as long as nothing stands.
-
-    Raises:
-        JournalError: As it is raised inside; with what stands, if anything does.
+    `what` is that, and what is not done of it; `stands` is empty as long as nothing stands.
     """
     try:
         yield

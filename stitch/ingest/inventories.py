@@ -219,9 +219,17 @@ def of_these(inventory: LabelInventory, entries: Iterable[Entry]) -> LabelInvent
     Labels are counted anew through the inventory's merges; one that no step is left to carry is gone. Of the terms and
     values of a scope those stay that its remaining steps say.
     """
-    labeled = [entry for entry in entries if entry.labels is not None]
-    carrying = _carriers(labeled, inventory.vocabulary())
+    labeled, vocabulary = [entry for entry in entries if entry.labels is not None], inventory.vocabulary()
+    carrying: dict[Label, list[Entry]] = {}
+    for entry in labeled:
+        given = entry.labels.intent.labels() if entry.labels else ()
+        for label in {vocabulary.canonical_label(label) for label in given}:
+            carrying.setdefault(label, []).append(entry)
     texts = {entry.seq: _said(entry) for entry in labeled}
+    folded = [text.lower() for text in texts.values()]
+
+    def still_said(values: Iterable[str]) -> tuple[str, ...]:
+        return tuple(value for value in values if any(value in text for text in folded))
 
     def steps(kind: LabelKind, value: str) -> list[Entry]:
         return carrying.get(Label(kind, value), [])
@@ -234,27 +242,13 @@ def of_these(inventory: LabelInventory, entries: Iterable[Entry]) -> LabelInvent
             value: len(left) for value in inventory.event_types if (left := steps(LabelKind.EVENT_TYPE, value))
         },
         entity_types={
-            value: EntityTypeSummary(steps=len(left), values=_still_said(summary.values, texts))
+            value: EntityTypeSummary(steps=len(left), values=still_said(summary.values))
             for value, summary in inventory.entity_types.items()
             if (left := steps(LabelKind.ENTITY_TYPE, value))
         },
         merges=inventory.merges,
         steps=len(labeled),
     )
-
-
-def _carriers(entries: Iterable[Entry], vocabulary: LabelVocabulary) -> dict[Label, list[Entry]]:
-    carrying: dict[Label, list[Entry]] = {}
-    for entry in entries:
-        given = entry.labels.intent.labels() if entry.labels else ()
-        for label in {vocabulary.canonical_label(label) for label in given}:
-            carrying.setdefault(label, []).append(entry)
-    return carrying
-
-
-def _still_said(values: Iterable[str], texts: Mapping[int, str]) -> tuple[str, ...]:
-    folded = [text.lower() for text in texts.values()]
-    return tuple(value for value in values if any(value in text for text in folded))
 
 
 def _said(entry: Entry) -> str:

@@ -16,15 +16,7 @@ TOPIC_LAG = "lag of a topic"
 
 
 def note_lag(journal: Journal, *, tenant: str, topic: str, group: str, messages: Mapping[int, int]) -> None:
-    """Keep in a journal of how many messages a consumer group is behind, by partition, in place of what it said before.
-
-    Args:
-        journal: Where it is kept.
-        tenant: Whose steps come from the topic.
-        topic: Its name.
-        group: The name of the consumer group.
-        messages: Their number by partition, of those that one member of the group reads.
-    """
+    """Keep by how many messages a consumer group is behind in the partitions of a member, in place of what was said."""
     at = time.time()
     notes = [
         NewRecord(TOPIC_LAG, f"{topic} {group} {partition}", orjson.dumps([topic, group, lag, at]))

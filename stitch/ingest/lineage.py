@@ -169,12 +169,10 @@ class LineageSession:
         entry = None if near else self._earlier(step)
         if entry is None:
             return near
-        said, trust = entry.step.whence().trust, self._trusts.get(step)
-        if trust is None:  # so long ago that its labels are in the journal
-            if entry.labels is None:
-                return None
-            trust = min(said, borrowed_trust(entry.labels, rewritten=bool(entry.labels.references)))
-        return Past(step, trust, said, _words(entry.step))
+        if (trust := self._trusts.get(step)) is not None:
+            return Past(step, trust, entry.step.whence().trust, _words(entry.step))
+        # So long ago that its labels are in the journal.
+        return None if entry.labels is None else _past_of(entry.step, entry.labels)
 
     def _trust_of(self, word: str, *, enough: Trust, far: Sequence[Past]) -> Trust:
         """The trust of the most trusted step that says a word; the search ends where it is `enough`."""

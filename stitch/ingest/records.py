@@ -29,7 +29,8 @@ def make_records(
     Raises:
         EmbedderError: They cannot be embedded.
     """
-    texts = list(map(embedded_text, snippets))
+    # The text of a vector is the step's own, with the canonical summary c_t behind it if there is one.
+    texts = ["\n".join(filter(None, (snippet.resolved, _summary(snippet)))) for snippet in snippets]
     beside = [(number, *each) for number, snippet in enumerate(snippets) for each in _shares_beside(snippet)]
     # What a step answers is a step before it, as a rule: in talk that is half of the texts.
     places = {text: place for place, text in enumerate(dict.fromkeys([*texts, *(text for _, text, _ in beside)]))}
@@ -51,18 +52,15 @@ def records_without_vectors(
     return [SnippetRecord(snippet, missing, words_of(snippet, lexical=lexical)) for snippet in snippets]
 
 
-def embedded_text(snippet: MemorySnippet) -> str:
-    """The text whose vector a snippet has: its own, with the canonical summary c_t behind it if there is one."""
-    return "\n".join(filter(None, (snippet.resolved, _summary(snippet))))
-
-
 def words_of(snippet: MemorySnippet, *, lexical: LexicalEncoder) -> dict[int, float]:
     """The lexical weights of a snippet.
 
     Text, canonical summary and asks have each a length of their own, and a word counts as it does where it counts most:
     in one text with a long output, what is said of it in a sentence would count next to nothing.
     """
-    weights = lexical.document(snippet.resolved, context=_words_beside(snippet))
+    said = " ".join(snippet.text[reference.start : reference.end] for reference in snippet.references)
+    beside = f"{snippet.role} {_context(snippet)} {said}"  # the speaker, and phrases for names
+    weights = lexical.document(snippet.resolved, context=beside)
     for text in filter(None, (_summary(snippet), "\n".join(snippet.asks))):
         for index, weight in lexical.document(text).items():
             weights[index] = max(weight, weights.get(index, 0.0))
@@ -90,9 +88,3 @@ def _shares_beside(snippet: MemorySnippet) -> Iterator[tuple[str, float]]:
         yield context, _BESIDE_SHARE / max(1.0, len(snippet.resolved) / _SHORT_CHARS)
     if snippet.asks:
         yield "\n".join(snippet.asks), _BESIDE_SHARE
-
-
-def _words_beside(snippet: MemorySnippet) -> str:
-    """Words beside its text under which a snippet is indexed: the speaker, its context, and phrases for names."""
-    said = " ".join(snippet.text[reference.start : reference.end] for reference in snippet.references)
-    return f"{snippet.role} {_context(snippet)} {said}"

@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stitch.core import Redaction, Step, StepLabels, ToolCall
 from stitch.core.text_cache import text_cache
@@ -31,6 +31,8 @@ from stitch.text.secrets import (
 
 if TYPE_CHECKING:
     from stitch.journal import Journal
+
+T = TypeVar("T", str, dict[str, Any])
 
 Redact = Callable[[str], str]
 """A user's own rule: a text to the same text without its secrets."""
@@ -223,13 +225,10 @@ class Redactor:
         self.redacts = redacts
         """Whether secrets are taken out of steps."""
 
-    def text(self, text: str) -> str:
-        """A text as it may be written."""
-        return redact_value(text, also=self._also) if self.redacts else text
-
-    def labels(self, labels: dict[str, Any]) -> dict[str, Any]:
-        """Labels that somebody gives, by field, as they may be written."""
-        return redact_value(labels, also=self._also) if self.redacts else labels
+    def clean(self, given: T) -> T:
+        """A text, or labels and metadata by field, as they may be written."""
+        cleaned: T = redact_value(given, also=self._also) if self.redacts else given
+        return cleaned
 
     def steps(
         self, steps: Sequence[Step], *, tenant: str, trajectory: str

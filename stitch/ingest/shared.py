@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from stitch.core import StepState
 from stitch.errors import ConflictError, StoreUnavailableError
@@ -14,15 +14,11 @@ from stitch.ingest.threads import Job
 from stitch.ingest.worker import UNFINISHED, Worker
 from stitch.journal import Entry
 
+if TYPE_CHECKING:
+    from stitch.journal.queue import WorkQueue
+
 STORE_PAUSE_S = 5.0
 """Seconds after which a store that is away is tried again."""
-
-
-class Queue(Protocol):
-    """Jobs of trajectories, which workers do."""
-
-    def finish(self, trajectories: Iterable[Job], /) -> None:
-        """Have workers do all that can be done of trajectories, and wait for it."""
 
 
 class DelegatingWorker(Worker):
@@ -33,7 +29,7 @@ class DelegatingWorker(Worker):
 
     follows = True
 
-    def __init__(self, queue: Queue, **parts: Any) -> None:
+    def __init__(self, queue: WorkQueue, **parts: Any) -> None:
         super().__init__(**parts)
         self._queue = queue
 

@@ -219,8 +219,7 @@ class SnippetProjection:
 
         A journal that has nothing of the tenant has lost it: it removes nothing.
         """
-        retired = {entry.seq for entry in self._journal.every_entry(tenant, state=StepState.RETIRED)}
         known = self._journal.select(tenant)
-        shown = {snippet_id(tenant, each.trajectory, each.step) for each in known if each.seq not in retired}
+        shown = {snippet_id(tenant, each.trajectory, each.step) for each in known if not each.retired}
         unwanted = [snippet.id for snippet in self._store.scroll(tenant) if snippet.id not in shown] if known else []
         return self._store.delete(tenant, unwanted) if unwanted else 0

@@ -155,23 +155,13 @@ class TrajectoryStates:
     def session(self, state: TrajectoryState) -> LineageSession:
         """The labeling of a trajectory, where it stands; labels that were made are taken in, never made again."""
         if state.session is None:
-            checkpoint = self._journal.checkpoint(state.tenant, state.trajectory)
-            if checkpoint and checkpoint.labeler == self._labeler.name:
-                made: LabelSession = self._labeler.begin(state.trajectory, checkpoint.session)
+            key = state.tenant, state.trajectory
+            session, checkpoint = taken_up(self._journal, self._labeler, *key, position=state.position)
+            state.saved, state.inventory = 0, LabelInventory()
+            if checkpoint is not None:
                 state.saved, state.inventory = checkpoint.position, checkpoint.inventory
                 state.saved_bytes = len(checkpoint.session)
-            else:
-                made = self._labeler.begin(state.trajectory)
-                state.saved, state.inventory = 0, LabelInventory()
-            first = max(0, state.saved - WINDOW_STEPS)
-            before = self._journal.entries(state.tenant, state.trajectory, start=first, stop=state.saved)
-            session = LineageSession(
-                made, before=before, earlier=partial(self._journal.entry, state.tenant, state.trajectory)
-            )
             state.inventoried, state.merges = state.saved, len(state.inventory.merges)
-            missed = self._journal.entries(state.tenant, state.trajectory, start=state.saved, stop=state.position)
-            for chunk in chunks(missed, BATCH_STEPS):
-                session.replay([entry.step for entry in chunk], [entry.labels or _LOST for entry in chunk])
             state.session = session
         return state.session
 
@@ -376,6 +366,27 @@ class TrajectoryStates:
             checkpoint = Checkpoint(self._labeler.name, state.position, state.session.save(), inventory)
             self._journal.save_checkpoint(state.tenant, state.trajectory, checkpoint)
             state.saved, state.saved_bytes = state.position, len(checkpoint.session)
+
+
+def taken_up(
+    journal: Journal, labeler: Labeler, tenant: str, trajectory: str, *, position: int
+) -> tuple[LineageSession, Checkpoint | None]:
+    """The labeling of a trajectory as it stands before a position, and the checkpoint from which it goes on, if any.
+
+    Labels that were made since are taken in, never made again.
+    """
+    checkpoint = journal.checkpoint(tenant, trajectory)
+    if checkpoint is not None and (checkpoint.labeler != labeler.name or checkpoint.position > position):
+        checkpoint = None
+    start, saved = (checkpoint.position, checkpoint.session) if checkpoint else (0, None)
+    session = LineageSession(
+        labeler.begin(trajectory, saved),
+        before=journal.entries(tenant, trajectory, start=max(0, start - WINDOW_STEPS), stop=start),
+        earlier=partial(journal.entry, tenant, trajectory),
+    )
+    for chunk in chunks(journal.entries(tenant, trajectory, start=start, stop=position), BATCH_STEPS):
+        session.replay([entry.step for entry in chunk], [entry.labels or _LOST for entry in chunk])
+    return session, checkpoint
 
 
 def place_of(journal: Journal, entry: Entry) -> int:

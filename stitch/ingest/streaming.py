@@ -118,15 +118,10 @@ def take_in(
     return [results[number] for number in range(len(items))]
 
 
-def begun_here() -> Callable[[], None]:
-    """A check that refuses any process but this one: a fork does not go on with what its parent has begun."""
-    return ForkGuard("a stream of steps").check
-
-
-def each_checked(results: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
-    """Results one by one, each after a check."""
+def each_checked(results: Iterable[T], begun: ForkGuard) -> Iterator[T]:
+    """Results one by one; a fork does not go on with what its parent has begun."""
     for result in results:
-        check()
+        begun.check()
         yield result
 
 

@@ -413,7 +413,13 @@ class Worker:
             records, failure = [], error
         with self.held(tenant, trajectory) as state:
             now = {entry.seq: entry for entry in self._journal.entries_of([entry.seq for entry in piece])}
-            same = [number for number, entry in enumerate(piece) if _is_same(entry, now.get(entry.seq))]
+            same = [
+                number
+                for number, before in enumerate(piece)
+                if (entry := now.get(before.seq)) is not None
+                and entry.state is before.state
+                and not differences(before.snippet(), entry.snippet())
+            ]
             try:
                 if records:
                     self._snippets.put([records[number] for number in same])
@@ -448,11 +454,13 @@ class Worker:
         if self._vectors is EmbedMode.WITH or tenant not in {each for each, _ in self._journal.unfinished(UNFINISHED)}:
             return frozenset()
         entries = ((each.id, self._journal.entry(tenant, each.trajectory, each.step)) for each in snippets)
-        return frozenset(name for name, entry in entries if entry is not None and self._lacks_vector(entry))
-
-    def _lacks_vector(self, entry: Entry) -> bool:
-        unlabeled = entry.labels is None and entry.state in UNFINISHED and entry.seq not in self._tried
-        return entry.state is StepState.LABELED or unlabeled
+        return frozenset(
+            name
+            for name, entry in entries
+            if entry is not None
+            and entry.state in UNFINISHED
+            and (entry.state is StepState.LABELED or (entry.labels is None and entry.seq not in self._tried))
+        )
 
 
 @contextmanager
@@ -462,10 +470,6 @@ def _despite_damage() -> Iterator[None]:
         yield
     except DamagedStepError as error:
         _log.warning("%s; steps that wait there go on waiting (%s)", error.message, error.hint)
-
-
-def _is_same(before: Entry, now: Entry | None) -> bool:
-    return now is not None and now.state is before.state and not differences(before.snippet(), now.snippet())
 
 
 def reason_of(error: StitchError) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 from sqlalchemy import Table, insert, text
@@ -27,6 +27,7 @@ Statement: TypeAlias = str | Table
 `IN :names` asks for any of several values, which are one parameter however many there are.
 """
 
+LAST_CHANGE = "SELECT coalesce(max(number), 0) FROM changes"
 _ANY_OF = re.compile(r"(\S+) IN :(\w+)")
 
 
@@ -35,44 +36,29 @@ def is_postgres(location: str) -> bool:
     return location.startswith(("postgresql://", "postgres://"))
 
 
-class Cause(NamedTuple):
-    """The cause why a database cannot be used, as its messages show."""
-
-    sign: str
-    """What is in the message, or the name of the error."""
-    cause: str
-    hint: str
-
-
-class _Text(NamedTuple):
-    """A statement as a database wants it."""
-
-    sql: str
-    order: Sequence[str] | None
-    """The order of its parameters; None if it names them."""
+Cause: TypeAlias = tuple[str, str, str]
+"""A sign in a message, or the name of an error; why the database cannot be used then; and a hint."""
 
 
 class Compiled:
     """Statements in the SQL of one dialect, compiled once in a process.
 
-    Args:
-        dialect: Of the database.
-        any_of: How it says that `{0}` is any of the values in the parameter `{1}`.
+    `any_of` is how it says that `{0}` is any of the values in the parameter `{1}`.
     """
 
     def __init__(self, dialect: Dialect, *, any_of: str) -> None:
         self._dialect, self._any_of = dialect, any_of
-        self._known: dict[tuple[Statement, tuple[str, ...]], _Text] = {}
+        self._known: dict[tuple[Statement, tuple[str, ...]], tuple[str, Sequence[str] | None]] = {}
 
-    def text(self, statement: Statement, names: tuple[str, ...]) -> _Text:
-        """The text of a statement that is given values of these names."""
+    def text(self, statement: Statement, names: tuple[str, ...]) -> tuple[str, Sequence[str] | None]:
+        """A statement that is given values of these names, and the order of its parameters; None if it names them."""
         if (found := self._known.get((statement, names))) is None:
             if isinstance(statement, str):
                 said = _ANY_OF.sub(lambda match: self._any_of.format(match[1], match[2]), statement)
                 compiled = text(said).compile(dialect=self._dialect)
             else:
                 compiled = insert(statement).inline().compile(dialect=self._dialect, column_keys=names)
-            self._known[statement, names] = found = _Text(str(compiled), compiled.positiontup)
+            self._known[statement, names] = found = (str(compiled), compiled.positiontup)
         return found
 
 
@@ -107,7 +93,7 @@ class Session:
 
     def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """The rows of a query one by one, however many there are."""
-        sql = self._compiled.text(statement, ()).sql
+        sql, _ = self._compiled.text(statement, ())
         cursor = self.connection.cursor()
         yield from getattr(cursor, "stream", cursor.execute)(sql)  # psycopg would else hold all of them
 
@@ -144,22 +130,18 @@ def _plain(value: Any) -> Any:
 
 @dataclass
 class Turn:
-    """The time in which one process holds a name."""
+    """The time in which one process holds a trajectory."""
 
     changed: bool = False
-    """Whether there was a row of what was asked at its beginning."""
+    """Whether others had changed it before."""
     left: int = 0
-    """What was asked at its end; 0 before."""
+    """The last change at its end; 0 before."""
 
 
 class Database(ABC):
     """The database of a journal. Safe to use from several threads, refused in a fork.
 
-    Args:
-        name: What messages call it.
-        compiled: Statements in its SQL.
-        causes: Why it cannot be used, by its messages.
-        errors: The errors of its driver.
+    `errors` are those of its driver, which `causes` tell in words of this library.
     """
 
     id: str | None = None
@@ -184,8 +166,8 @@ class Database(ABC):
         What is `derived` can be made again from what was written before, and need not have reached the disk.
         """
 
-    def exclusive(self, name: str, *, first: str, values: Mapping[str, Any], last: str) -> AbstractContextManager[Turn]:
-        """Hold a name that one process at a time can hold, where several use the database, which is asked then."""
+    def exclusive(self, tenant: str, trajectory: str, *, since: int) -> AbstractContextManager[Turn]:
+        """Hold a trajectory that one process at a time can hold, where several use the database; see `Journal`."""
         return nullcontext(Turn())
 
     @abstractmethod

@@ -139,6 +139,7 @@ class Selected(NamedTuple):
     trajectory: str
     step: str
     labeled: bool
+    retired: bool
 
 
 class Revision(NamedTuple):

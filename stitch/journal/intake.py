@@ -15,10 +15,10 @@ from stitch.journal.tables import (
     checksum,
     history,
     labels,
+    named_checksum,
     redactions,
     revision_checksum,
     states,
-    step_checksum,
     steps,
     trajectories,
 )
@@ -68,7 +68,7 @@ class Intake(Part):
             StepRejectedError: `whole` was asked for and a step is rejected; nothing was accepted.
         """
         with self._db.transaction() as db:
-            appending = _Appending(db, tenant=tenant, trajectory=trajectory, max_chars=self._max_step_chars)
+            appending = _Appending(db, tenant=tenant, trajectory=trajectory, max_chars=self.max_step_chars)
             return appending.accept(steps, recorded=recorded, whole=whole, again=again, redacted=redacted or {})
 
     def begin(self, tenant: str, trajectory: str) -> None:
@@ -213,7 +213,7 @@ class _Appending:
         self._known[step.id] = (self._seq, digest)
         self._rows.append({
             "seq": self._seq, "trajectory": self._number, "position": self._position, "step": step.id,
-            "recorded": recorded, "digest": digest, "payload": payload, "checksum": step_checksum(step.id, payload),
+            "recorded": recorded, "digest": digest, "payload": payload, "checksum": named_checksum(step.id, payload),
         })  # fmt: skip
         self._redactions += _redaction_rows(self._seq, redacted)
         return None
@@ -278,7 +278,7 @@ def _restore(
         )
     db.write(
         steps, seq=kept.seq, trajectory=number, position=kept.position, step=kept.id, recorded=kept.recorded,
-        digest=kept.digest, payload=kept.step, checksum=step_checksum(kept.id, kept.step),
+        digest=kept.digest, payload=kept.step, checksum=named_checksum(kept.id, kept.step),
     )  # fmt: skip
     db.write(states, seq=kept.seq, state=kept.state.value, reason=kept.reason, retired_at=kept.retired_at)
     if kept.labels is not None:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from stitch.core import Change, ChangeKind
 from stitch.errors import InputError, require_extra
 from stitch.journal.copies import settle
-from stitch.journal.database import Database, Turn, is_postgres
+from stitch.journal.database import LAST_CHANGE, Database, Turn, is_postgres
 from stitch.journal.entries import MAX_STEP_CHARS
 from stitch.journal.intake import Intake
 from stitch.journal.progress import Progress
 from stitch.journal.reading import Lookups
 from stitch.journal.records import Records
 from stitch.journal.revising import Revising
-from stitch.journal.rows import NAMED, given
+from stitch.journal.rows import given
 from stitch.journal.sqlite_file import SqliteFile
 
 if TYPE_CHECKING:
@@ -30,11 +30,6 @@ SELECT changes.number, kind, changes.tenant, name, first, last
 FROM changes LEFT JOIN trajectories ON trajectories.number = changes.trajectory
 WHERE changes.number > :after {} ORDER BY changes.number LIMIT :size
 """
-_CHANGED = f"""
-SELECT 1 FROM changes JOIN trajectories ON trajectories.number = changes.trajectory
-WHERE {NAMED} AND changes.number > :after AND kind <> 'accepted' LIMIT 1
-"""
-_LAST_CHANGE = "SELECT coalesce(max(number), 0) FROM changes"
 
 
 def _database(where: str | Path, *, power_safe: bool) -> Database:
@@ -69,7 +64,8 @@ class Journal(Intake, Progress, Revising, Lookups, Records):
     """
 
     def __init__(self, path: str | Path, *, power_safe: bool = False, max_step_chars: int = MAX_STEP_CHARS) -> None:
-        self._max_step_chars = max_step_chars
+        self.max_step_chars = max_step_chars
+        """The longest step that is accepted, in characters of its JSON."""
         self._db = _database(path, power_safe=power_safe)
 
     @property
@@ -82,11 +78,6 @@ class Journal(Intake, Progress, Revising, Lookups, Records):
         """The id of a journal that several processes may have open at once; None of one that this process owns."""
         return self._db.id
 
-    @property
-    def max_step_chars(self) -> int:
-        """The longest step that is accepted, in characters of its JSON."""
-        return self._max_step_chars
-
     def changes(self, *, after: int = 0, tenant: str | None = None) -> Iterator[Change]:
         """Iterate over the changes after a number, of a tenant or of all, in the order in which they came about."""
         query = _CHANGES.format("" if tenant is None else "AND changes.tenant = :tenant")
@@ -96,7 +87,7 @@ class Journal(Intake, Progress, Revising, Lookups, Records):
 
     def last_change(self) -> int:
         """The number of the last change; 0 if there is none."""
-        return int(self._db.value(_LAST_CHANGE))
+        return int(self._db.value(LAST_CHANGE))
 
     def exclusive(self, tenant: str, trajectory: str, *, since: int = 0) -> AbstractContextManager[Turn]:
         """Label and store a trajectory while no other process does; one process that has the journal alone is free.
@@ -104,8 +95,7 @@ class Journal(Intake, Progress, Revising, Lookups, Records):
         Gives whether something became of its steps after the change `since`, beside that some were accepted, and at
         its end the number of the last change.
         """
-        values = {"tenant": tenant, "trajectory": trajectory, "after": since}
-        return self._db.exclusive(f"{tenant}\n{trajectory}", first=_CHANGED, values=values, last=_LAST_CHANGE)
+        return self._db.exclusive(tenant, trajectory, since=since)
 
     def fenced(self, tenant: str, trajectory: str, *, since: int = 0) -> AbstractContextManager[Turn]:
         """Work on a trajectory of a shared journal without holding it: what is written later than others wrote fails.
@@ -115,8 +105,7 @@ class Journal(Intake, Progress, Revising, Lookups, Records):
         Raises:
             ConflictError: Somebody else has changed it meanwhile, and nothing was written since.
         """
-        values = {"tenant": tenant, "trajectory": trajectory, "after": since}
-        return self._shared().fenced(tenant, trajectory, first=_CHANGED, values=values)
+        return self._shared().fenced(tenant, trajectory, since=since)
 
     @cached_property
     def queue(self) -> WorkQueue:
@@ -151,12 +140,10 @@ class Journal(Intake, Progress, Revising, Lookups, Records):
         Raises:
             InputError: There is something, or this process owns it.
         """
-        from stitch.journal.postgres import Postgres
-
-        if not isinstance(self._db, Postgres) or self.tenants() or self.last_change():
+        if self.shared_id is None or self.tenants() or self.last_change():
             raise InputError(f"the journal {self._db.name!r} is not an empty one in PostgreSQL", hint="name another")
         with closing(SqliteFile(file)) as source, source.session() as rows:
-            self._db.take(rows)
+            self._shared().take(rows)
 
     def agree_on_embedder(self, name: str, *, anew: bool = False) -> None:
         """See that all processes that share a journal make vectors with the same embedder; `anew`, with this one.
@@ -164,10 +151,8 @@ class Journal(Intake, Progress, Revising, Lookups, Records):
         Raises:
             StoreMismatchError: They do not.
         """
-        from stitch.journal.postgres import Postgres
-
-        if isinstance(self._db, Postgres):
-            self._db.agree("embedder", name, anew=anew)
+        if self.shared_id is not None:
+            self._shared().agree("embedder", name, anew=anew)
 
     def close(self) -> None:
         """Let go of it; closing twice is harmless. Whatever is called then raises `JournalError`."""

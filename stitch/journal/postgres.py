@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -19,23 +19,24 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from stitch.errors import ConflictError, JournalError, SettingsError, StoreMismatchError, some_of
 from stitch.journal.copies import copy_rows
-from stitch.journal.database import Cause, Compiled, Database, Session, Turn
+from stitch.journal.database import LAST_CHANGE, Compiled, Database, Session, Turn
+from stitch.journal.rows import NAMED
 from stitch.journal.tables import COUNTED, NOT_STORED, VERSION, metadata, next_seq, unfinished
 from stitch.journal.versions import refuse_later
 
 _AWAY = "start it, or check host, port and network; nothing accepted is lost"
 _CAUSES = (
-    Cause("DiskFull", "the disk of the server is full", "free some space there; nothing accepted is lost"),
-    Cause("ReadOnlySqlTransaction", "the server can only be read: it is a replica", "name the primary server"),
-    Cause("UndefinedTable", "a table is not there", "restore the database from its own backup"),
-    Cause("UndefinedColumn", "a column is not there", "restore the database from its own backup"),
-    Cause("InsufficientPrivilege", "its user may not do this", "let the user create and write in its schema"),
-    Cause("password authentication failed", "the server refuses user or password", "check them in the URL"),
-    Cause("does not exist", "there is no such database or user", "check the URL, or make it with createdb"),
-    Cause("NUL", "PostgreSQL keeps no text with the character NUL", "leave it out of names"),
-    Cause("connection", "the server cannot be reached", _AWAY),
-    Cause("resolve", "the server cannot be reached", _AWAY),
-    Cause("terminating", "the server is going down", _AWAY),
+    ("DiskFull", "the disk of the server is full", "free some space there; nothing accepted is lost"),
+    ("ReadOnlySqlTransaction", "the server can only be read: it is a replica", "name the primary server"),
+    ("UndefinedTable", "a table is not there", "restore the database from its own backup"),
+    ("UndefinedColumn", "a column is not there", "restore the database from its own backup"),
+    ("InsufficientPrivilege", "its user may not do this", "let the user create and write in its schema"),
+    ("password authentication failed", "the server refuses user or password", "check them in the URL"),
+    ("does not exist", "there is no such database or user", "check the URL, or make it with createdb"),
+    ("NUL", "PostgreSQL keeps no text with the character NUL", "leave it out of names"),
+    ("connection", "the server cannot be reached", _AWAY),
+    ("resolve", "the server cannot be reached", _AWAY),
+    ("terminating", "the server is going down", _AWAY),
 )
 
 _COMPILED = Compiled(psycopg_dialect(), any_of="{0} = ANY(:{1})")  # type: ignore[no-untyped-call]
@@ -46,12 +47,15 @@ _PATIENCE = {"connect_timeout": "10", "tcp_user_timeout": "10000", "keepalives_i
 """Of a network that hangs: in seconds, and milliseconds."""
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('stitch journal ' || current_schema()))"
 _LOCK_DERIVED = f"{_LOCK}, set_config('synchronous_commit', 'off', true)"
-_LAST = "SELECT coalesce(max(number), 0) FROM changes"
 _CHANGED = """
     SELECT 1 FROM changes WHERE number > %s AND kind <> 'accepted' AND (trajectory IS NULL OR trajectory =
         (SELECT number FROM trajectories WHERE tenant = %s AND name = %s)) LIMIT 1
 """
 """Whether a trajectory was changed: one that was erased is not named any more."""
+_BECAME = f"""
+    SELECT 1 FROM changes JOIN trajectories ON trajectories.number = changes.trajectory
+    WHERE {NAMED} AND changes.number > :after AND kind <> 'accepted' LIMIT 1
+"""
 _NEXT = "SELECT setval(pg_get_serial_sequence('{0}', 'number'), coalesce(max(number), 0) + 1, false) FROM {0}"
 
 about = Table("about", MetaData(), Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
@@ -169,44 +173,44 @@ class Postgres(Database):
                     if (fence := self._fence) is not None:
                         fence.check(db.connection)
                     yield db
-                    last = db.connection.execute(_LAST) if fence is not None else None
+                    last = db.ask(LAST_CHANGE) if fence is not None else None
                     db.connection.execute("COMMIT")
                     if fence is not None and last is not None:
-                        (fence.last,) = last.fetchone()
+                        ((fence.last,),) = last()
             except BaseException:
                 with suppress(psycopg.Error):  # a connection that is lost has rolled back
                     db.connection.execute("ROLLBACK")
                 raise
 
     @contextmanager
-    def exclusive(self, name: str, *, first: str, values: Mapping[str, Any], last: str) -> Iterator[Turn]:
-        """Hold a name that one process at a time can hold; it goes with the process."""
-        key = "hashtextextended(current_schema() || %s, 0)"
+    def exclusive(self, tenant: str, trajectory: str, *, since: int) -> Iterator[Turn]:
+        """Hold a trajectory that one process at a time can hold; it is let go of with the process."""
+        key, name = "hashtextextended(current_schema() || %s, 0)", f"{tenant}\n{trajectory}"
         with self.session() as db:
             with db.connection.pipeline():
                 db.connection.execute(f"SELECT pg_advisory_lock({key})", (name,))
-                asked = db.ask(first, **values)
+                asked = db.ask(_BECAME, tenant=tenant, trajectory=trajectory, after=since)
             turn = Turn(changed=bool(asked()))
             try:
                 yield turn
             finally:
                 with suppress(psycopg.Error):  # a connection that is lost holds nothing
                     with db.connection.pipeline():
-                        asked = db.ask(last)
+                        asked = db.ask(LAST_CHANGE)
                         db.connection.execute(f"SELECT pg_advisory_unlock({key})", (name,))
                     ((turn.left,),) = asked()
 
     @contextmanager
-    def fenced(self, tenant: str, trajectory: str, *, first: str, values: Mapping[str, Any]) -> Iterator[Turn]:
+    def fenced(self, tenant: str, trajectory: str, *, since: int) -> Iterator[Turn]:
         """Fence this thread's writes: they fail once another has changed the trajectory; nobody waits.
 
         Raises:
             ConflictError: Somebody has, and nothing was written since.
         """
         with self.session() as db, db.connection.pipeline():
-            last = db.connection.execute(_LAST)  # before what is asked, so that no change comes between unseen
-            asked = db.ask(first, **values)
-            self._mine.fence = fence = _Fence(tenant, trajectory, last=last.fetchone()[0])
+            last = db.ask(LAST_CHANGE)  # before what is asked, so that no change comes between unseen
+            asked = db.ask(_BECAME, tenant=tenant, trajectory=trajectory, after=since)
+            self._mine.fence = fence = _Fence(tenant, trajectory, last=last()[0][0])
             turn = Turn(changed=bool(asked()))
         try:
             yield turn

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import groupby, islice
 
-from stitch.core import Change, Projection
+from stitch.core import Projection
 from stitch.journal.journal import Journal
 
 _CHANGES = 256
@@ -19,17 +18,12 @@ def follow(projection: Projection, journal: Journal) -> int:
         if journal.shared_id is None:
             projection.apply(changes)
         else:
-            _apply_in_turn(projection, journal, changes)
+            for (tenant, trajectory), some in groupby(changes, key=lambda each: (each.tenant, each.trajectory)):
+                with journal.exclusive(tenant, trajectory or ""):  # while no other process works on it
+                    projection.apply(list(some))
         projection.checkpoint()
         count, position = count + len(changes), changes[-1].number
     return count
-
-
-def _apply_in_turn(projection: Projection, journal: Journal, changes: Iterable[Change]) -> None:
-    """Apply changes of one trajectory after another, each while no other process works on it."""
-    for (tenant, trajectory), some in groupby(changes, key=lambda each: (each.tenant, each.trajectory)):
-        with journal.exclusive(tenant, trajectory or ""):
-            projection.apply(list(some))
 
 
 def catch_up(projection: Projection, journal: Journal) -> int:

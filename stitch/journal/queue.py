@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from procrastinate.schema import SchemaManager
 
@@ -85,25 +85,6 @@ _WAITING = """
 """
 
 
-class QueueState(NamedTuple):
-    """Workers of a memory, and what of a tenant waits for them."""
-
-    workers: int
-    waiting_trajectories: int
-    oldest_unlabeled: float | None
-    """Time of acceptance of the oldest step without labels, in Unix seconds; None if all have them."""
-
-    def told(self) -> dict[str, str]:
-        """As a status says it."""
-        since = self.oldest_unlabeled
-        oldest = "none" if since is None else datetime.fromtimestamp(since, timezone.utc).isoformat(timespec="seconds")
-        return {
-            "workers": str(self.workers),
-            "waiting trajectories": str(self.waiting_trajectories),
-            "oldest step without labels": oldest,
-        }
-
-
 class WorkQueue:
     """Jobs of trajectories, which workers do; made where they are not there.
 
@@ -165,9 +146,15 @@ class WorkQueue:
         """The number of workers that were heard of within `ALIVE_S`."""
         return int(self._row(_ALIVE, ALIVE_S)[0])
 
-    def state(self, tenant: str) -> QueueState:
-        """Workers that are there, and what of a tenant waits for them."""
-        return QueueState(self.workers(), *self._row(_WAITING, tenant))
+    def state(self, tenant: str) -> dict[str, str]:
+        """Workers that are there, and what of a tenant waits for them, as a status says it."""
+        trajectories, since = self._row(_WAITING, tenant)
+        oldest = "none" if since is None else datetime.fromtimestamp(since, timezone.utc).isoformat(timespec="seconds")
+        return {
+            "workers": str(self.workers()),
+            "waiting trajectories": str(trajectories),
+            "oldest step without labels": oldest,
+        }
 
     def agree_on_labeler(self, name: str, *, is_worker: bool) -> None:
         """See that workers, and whoever relies on them, label in the same way; the only worker there decides.

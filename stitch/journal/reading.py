@@ -24,7 +24,7 @@ from stitch.journal.rows import (
     narrowed,
     read_labels,
 )
-from stitch.journal.tables import checksum, is_sound, revision_checksum, step_checksum
+from stitch.journal.tables import checksum, is_sound, named_checksum, revision_checksum
 
 _LAST_POSITION = 1 << 60
 _PAGE_OF_RECORDS = 8
@@ -41,11 +41,10 @@ ORDER BY steps.position LIMIT :size
 _EVERY_ENTRY = f"{ENTRIES} WHERE steps.seq > :after AND {{given}} {_PAGE_IN_ORDER}"
 _ENTRIES_OF = f"{ENTRIES} WHERE steps.seq IN :given ORDER BY steps.seq"
 _SELECTED = f"""
-SELECT steps.seq, trajectories.name, steps.step, labels.seq FROM {STEPS} {LABELS} WHERE {{given}} ORDER BY steps.seq
+SELECT steps.seq, trajectories.name, steps.step, labels.seq IS NOT NULL, states.state = 'retired', {{}}
+FROM {STEPS_AND_STATES} {LABELS} WHERE {{{{given}}}} ORDER BY steps.seq
 """
-_SELECTED_BY_LABELS = f"""
-SELECT steps.seq, trajectories.name, steps.step, labels.labels FROM {_LABELED} WHERE {{given}} ORDER BY steps.seq
-"""
+_SELECTED_BY_NAME, _SELECTED_BY_LABELS = _SELECTED.format("NULL"), _SELECTED.format("labels.labels")
 _TRAJECTORIES = f"""
 SELECT name, count(steps.seq), coalesce(min(steps.recorded), 0.0), coalesce(max(steps.recorded), 0.0)
 FROM trajectories LEFT JOIN steps ON steps.trajectory = trajectories.number
@@ -159,15 +158,14 @@ class Lookups(Part):
     ) -> list[Selected]:
         """The steps of a tenant to which all applies, in their order; `scopes` tells trajectories and names that do."""
         asked = given(tenant=tenant, trajectory=trajectory, step=step, accepted_before=accepted_before)
-        if scopes is None and event_types is None:
-            rows = self._db.rows(narrowed(_SELECTED, asked), **asked)
-            return [Selected(seq, name, known, labeled is not None) for seq, name, known, labeled in rows]
+        by_labels = scopes is not None or event_types is not None
         found = []
-        for seq, name, known, row in self._db.rows(narrowed(_SELECTED_BY_LABELS, asked), **asked):
-            scope, events, _ = read_labels(row)
+        rows = self._db.rows(narrowed(_SELECTED_BY_LABELS if by_labels else _SELECTED_BY_NAME, asked), **asked)
+        for seq, name, known, labeled, retired, row in rows:
+            scope, events, _ = read_labels(row) if row else (None, (), "")
             is_meant = scopes is None or (scope and scopes(name, scope))
             if is_meant and (event_types is None or not set(event_types).isdisjoint(events)):
-                found.append(Selected(seq, name, known, True))
+                found.append(Selected(seq, name, known, bool(labeled), bool(retired)))
         return found
 
     def accepted_at(self, tenant: str) -> dict[int, float]:
@@ -296,7 +294,7 @@ WHERE {number} > :after AND {condition} tenant {by} :tenant ORDER BY {number} LI
         found: dict[int, str] = {}
         for rows in self._db.pages(_CHECKED, {"tenant": tenant}):
             for seq, step, payload, check, made, labels_check in rows:
-                if not isinstance(payload, bytes) or step_checksum(step, payload) != check:
+                if not isinstance(payload, bytes) or named_checksum(step, payload) != check:
                     found[seq] = "step"
                 elif made is not None and (not isinstance(made, bytes) or checksum(made) != labels_check):
                     found[seq] = "labels"

@@ -9,7 +9,7 @@ from stitch.journal.database import Session
 from stitch.journal.entries import DamagedRecordError, NewRecord, Record
 from stitch.journal.revising import owe_purge
 from stitch.journal.rows import Part, given
-from stitch.journal.tables import is_sound, projections, record_checksum, records
+from stitch.journal.tables import is_sound, named_checksum, projections, records
 
 _DAMAGED = "`stitch verify --repair` makes themes anew; restore trees from a backup"
 _OF_KIND = "tenant = :tenant AND kind = :kind"
@@ -101,7 +101,7 @@ class Records(Part):
 
 def _append(db: Session, tenant: str, record: NewRecord) -> int:
     kind, key, payload = record
-    check = record_checksum(key, payload)
+    check = named_checksum(key, payload)
     db.write(records, tenant=tenant, kind=kind, key=key, payload=payload, checksum=check)
     return int(db.value(_LAST))
 

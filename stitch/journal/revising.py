@@ -8,13 +8,14 @@ from typing import Any
 from stitch.core import ChangeKind, Step, StepLabels, StepState
 from stitch.core.steps import KEPT
 from stitch.errors import JournalError
+from stitch.journal import tables
 from stitch.journal.database import Session
 from stitch.journal.entries import Checkpoint, Encoded, Revision, encode_labels, encode_step
 from stitch.journal.erased import ErasedSteps
 from stitch.journal.intake import drop_empty, take_seqs
 from stitch.journal.progress import forget_checkpoint, save_checkpoint_of
 from stitch.journal.rows import NAMED, STEPS, Part, label_rows, note_changes, note_changes_of, number_of, set_state
-from stitch.journal.tables import OF_A_STEP, history, labels, purges, revision_checksum, step_checksum
+from stitch.journal.tables import OF_A_STEP, history, named_checksum, purges, revision_checksum
 
 _AS_IT_IS = """
 SELECT steps.step, trajectory, payload, labels FROM steps LEFT JOIN labels ON labels.seq = steps.seq
@@ -44,12 +45,12 @@ class Revising(Part):
         Labels are None for a step that waits for them. Without a checkpoint, what labeling the trajectory remembered is
         forgotten.
         """
-        payload, _ = encode_step(step, max_chars=self._max_step_chars)
+        payload, _ = encode_step(step, max_chars=self.max_step_chars)
         with self._db.transaction() as db:
             name, number = _keep_as_it_is(db, seq, at=at, by=by)
-            db.write(f"{_REWRITE} WHERE seq = :of", of=seq, payload=payload, checksum=step_checksum(name, payload))
+            db.write(f"{_REWRITE} WHERE seq = :of", of=seq, payload=payload, checksum=named_checksum(name, payload))
             if labels is not None:
-                _put_labels(db, [(seq, encode_labels(labels, step=name))])
+                db.put(tables.labels, label_rows([(seq, encode_labels(labels, step=name))]))
             set_state(db, [seq], StepState.ACCEPTED if labels is None else StepState.LABELED)
             if checkpoint is None:
                 forget_checkpoint(db, number)
@@ -110,7 +111,7 @@ class Revising(Part):
             for table in OF_A_STEP:
                 db.write(f"DELETE FROM {table.name} WHERE seq IN :given", given=given)
             forget_checkpoint(db, number)
-            _put_labels(db, labels)
+            db.put(tables.labels, label_rows(labels))
             _clean_revisions(db, revisions)
             db.write("UPDATE states SET state = 'labeled' WHERE state = 'stored' AND seq IN :given", given=relabeled)
             note_changes(db, ChangeKind.ERASED, there, tenant=tenant, number=number)
@@ -137,12 +138,12 @@ class Revising(Part):
 
     def mend(self, seq: int, *, step: Step) -> bool:
         """Keep a damaged step as another copy has it, if that is how it was accepted by its digest; return whether."""
-        payload, digest = encode_step(step, max_chars=self._max_step_chars)
+        payload, digest = encode_step(step, max_chars=self.max_step_chars)
         name = str(step.id)
         with self._db.transaction() as db:
             if db.value(_ACCEPTED, seq=seq) != digest:  # or it was corrected since
                 return False
-            check = step_checksum(name, payload)
+            check = named_checksum(name, payload)
             db.write(f"{_REWRITE}, step = :step WHERE seq = :of", of=seq, step=name, payload=payload, checksum=check)
         return True
 
@@ -182,11 +183,6 @@ def _keep_as_it_is(db: Session, seq: int, *, at: float, by: str) -> tuple[str, i
     check = revision_checksum(seq, at, by, payload, made)
     db.write(history, seq=seq, at=at, made_by=by, payload=payload, labels=made, checksum=check)
     return name, number
-
-
-def _put_labels(db: Session, made: Sequence[tuple[int, bytes]]) -> None:
-    """Keep labels in place of those that are there, if any."""
-    db.put(labels, label_rows(made))
 
 
 def _clean_revisions(db: Session, revisions: Sequence[tuple[int, bytes]]) -> None:

@@ -49,7 +49,7 @@ class Part:
     """A part of `Journal`."""
 
     _db: Database
-    _max_step_chars: int
+    max_step_chars: int
 
 
 def given(state: StepState | None = None, **values: Any) -> dict[str, Any]:

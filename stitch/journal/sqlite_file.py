@@ -12,18 +12,18 @@ from stitch.core.files import private
 from stitch.core.process import in_each_fork, never_free
 from stitch.errors import ForkedProcessError
 from stitch.journal.copies import copy_database
-from stitch.journal.database import SQLITE, Cause, Database, Session
+from stitch.journal.database import SQLITE, Database, Session
 from stitch.journal.versions import bring_up, check_version
 
 _CAUSES = (
-    Cause("disk is full", "the disk is full", "free some space and repeat the command; nothing accepted is lost"),
-    Cause("locked", "another process owns it", "end the other process, or send it your steps"),
-    Cause("readonly", "it is read-only", "make the folder and its files writable"),
-    Cause("unable to open", "its folder is missing or not accessible", "check the path and its permissions"),
-    Cause("not a database", "it is not a journal", "check the path"),
-    Cause("malformed", "it is damaged", "restore the folder from a backup"),
-    Cause("disk I/O", "the disk reports an error", "check the disk, then repeat the command"),
-    Cause("closed database", "it is closed", ""),
+    ("disk is full", "the disk is full", "free some space and repeat the command; nothing accepted is lost"),
+    ("locked", "another process owns it", "end the other process, or send it your steps"),
+    ("readonly", "it is read-only", "make the folder and its files writable"),
+    ("unable to open", "its folder is missing or not accessible", "check the path and its permissions"),
+    ("not a database", "it is not a journal", "check the path"),
+    ("malformed", "it is damaged", "restore the folder from a backup"),
+    ("disk I/O", "the disk reports an error", "check the disk, then repeat the command"),
+    ("closed database", "it is closed", ""),
 )
 
 _INHERITED = set[Path]()

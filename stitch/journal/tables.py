@@ -117,16 +117,11 @@ def is_sound(check: int, *parts: object) -> bool:
     return len(written) == len(parts) and checksum(*written) == check
 
 
-def step_checksum(step: str, payload: bytes) -> int:
-    """The checksum of a row of `steps`."""
-    return checksum(step.encode(), payload)
+def named_checksum(name: str, payload: bytes) -> int:
+    """The checksum of a row of `steps` or `records`, by its id or key."""
+    return checksum(name.encode(), payload)
 
 
 def revision_checksum(seq: int, at: float, by: str, payload: bytes, labels: bytes | None) -> int:
     """The checksum of a row of `history`: of which step it is and when it ended, too."""
     return checksum(f"{seq} {float(at)!r} ".encode(), by.encode(), payload, labels or b"")
-
-
-def record_checksum(key: str, payload: bytes) -> int:
-    """The checksum of a row of `records`."""
-    return checksum(key.encode(), payload)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -19,9 +20,8 @@ from stitch.journal.tables import (
     checksum,
     is_sound,
     metadata,
-    record_checksum,
+    named_checksum,
     revision_checksum,
-    step_checksum,
 )
 from stitch.journal.version_6 import expand
 
@@ -73,6 +73,8 @@ CREATE TABLE replies (
     trajectory INTEGER NOT NULL, request BLOB NOT NULL, reply BLOB NOT NULL, PRIMARY KEY (trajectory, request));
 CREATE TABLE next_seq (seq INTEGER NOT NULL);
 INSERT INTO next_seq SELECT coalesce(max(seq), 0) + 1 FROM steps;
+UPDATE steps SET checksum = named_checksum(step, payload);
+UPDATE labels SET checksum = checksum(labels);
 """
 
 _THIRD = """
@@ -85,11 +87,14 @@ CREATE TABLE erased (owner INTEGER NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (
 _FOURTH = """
 ALTER TABLE records ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE checkpoints ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+UPDATE records SET checksum = named_checksum(key, payload);
+UPDATE checkpoints SET checksum = checksum(session, inventory);
 """
 
 _FIFTH = """
 ALTER TABLE trajectories ADD COLUMN learned INTEGER NOT NULL DEFAULT 0;
 UPDATE trajectories SET learned = 1 WHERE number IN (SELECT trajectory FROM checkpoints);
+UPDATE history SET checksum = revision_checksum(seq, at, made_by, payload, labels);
 """
 """Whether there has to be a checkpoint of a trajectory: one that somebody takes away is missed."""
 
@@ -175,22 +180,20 @@ def _today() -> tuple[str, ...]:
 
 
 def _migrate(db: sqlite3.Connection, version: int) -> None:
+    _know_checksums(db)
     if version < 2:
         for statement in _statements(_FIRST):
             if "IF NOT EXISTS" in statement:
                 db.execute(statement)
         _run(db, _SECOND)
         _move_times(db)
-        _add_checksums(db)
         _add_changes(db)
     if version < 3:
         _run(db, _THIRD)
     if version < 4:
         _run(db, _FOURTH)
-        _add_other_checksums(db)
     if version < 5:
         _run(db, _FIFTH)
-        _add_revision_checksums(db)
     if version == 6:
         _expand_labels(db)
 
@@ -225,6 +228,7 @@ def _known_parts() -> frozenset[tuple[str, str, str]]:
     earlier = ";".join((_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, "ANALYZE"))
     for statements in (earlier.split(";"), _today()):
         with closing(sqlite3.connect(":memory:")) as db:
+            _know_checksums(db)
             for statement in statements:
                 db.execute(statement)
                 parts = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
@@ -247,58 +251,41 @@ def _move_times(db: sqlite3.Connection) -> None:
     db.executemany("UPDATE states SET retired_at = ?, reason = ? WHERE seq = ?", moved)
 
 
-def _add_checksums(db: sqlite3.Connection) -> None:
-    db.create_function("step_checksum", 2, step_checksum, deterministic=True)
-    db.create_function("checksum", 1, checksum, deterministic=True)
-    db.execute("UPDATE steps SET checksum = step_checksum(step, payload)")
-    db.execute("UPDATE labels SET checksum = checksum(labels)")
-
-
-def _add_revision_checksums(db: sqlite3.Connection) -> None:
-    db.create_function("revision_checksum", 5, revision_checksum, deterministic=True)
-    db.execute("UPDATE history SET checksum = revision_checksum(seq, at, made_by, payload, labels)")
-
-
-def _add_other_checksums(db: sqlite3.Connection) -> None:
-    db.create_function("record_checksum", 2, record_checksum, deterministic=True)
-    db.create_function("checksum", 2, checksum, deterministic=True)
-    db.execute("UPDATE records SET checksum = record_checksum(key, payload)")
-    db.execute("UPDATE checkpoints SET checksum = checksum(session, inventory)")
+def _know_checksums(db: sqlite3.Connection) -> None:
+    """Let statements ask for checksums."""
+    for name, made, arguments in (("named", named_checksum, 2), ("revision", revision_checksum, 5)):
+        db.create_function(f"{name}_checksum", arguments, made, deterministic=True)
+    db.create_function("checksum", -1, checksum, deterministic=True)
 
 
 def _expand_labels(db: sqlite3.Connection) -> None:
     """Rows of labels had no names of fields; what is damaged stays as it is, and is told by `verify`."""
-    query = (
+    labels = (
         "SELECT labels.seq, labels.labels, labels.checksum, s.step, s.payload, s.checksum FROM labels"
         " JOIN steps s USING (seq) WHERE labels.seq > ? ORDER BY labels.seq LIMIT ?"
     )
-    last = 0
-    while rows := db.execute(query, (last, _PAGE)).fetchall():
-        last = rows[-1][0]
-        sound = [
-            (expand(made, payload), seq)
-            for seq, made, check, step, payload, step_check in rows
-            if is_sound(check, made) and is_sound(step_check, str(step).encode(), payload)
-        ]
-        changed = [(made, checksum(made), seq) for made, seq in sound]
-        db.executemany("UPDATE labels SET labels = ?, checksum = ? WHERE seq = ?", changed)
-    query = (
+    for seq, made, check, step, payload, step_check in _in_pages(db, labels):
+        if is_sound(check, made) and is_sound(step_check, str(step).encode(), payload):
+            row = expand(made, payload)
+            db.execute("UPDATE labels SET labels = ?, checksum = ? WHERE seq = ?", (row, checksum(row), seq))
+    history = (
         "SELECT number, seq, at, made_by, payload, labels, checksum FROM history"
         " WHERE number > ? AND labels IS NOT NULL ORDER BY number LIMIT ?"
     )
+    for number, seq, at, by, step, made, check in _in_pages(db, history):
+        written = isinstance(at, float) and isinstance(by, str) and isinstance(step, bytes) and isinstance(made, bytes)
+        if written and revision_checksum(seq, at, by, step, made) == check:
+            row = expand(made, step)
+            changed = row, revision_checksum(seq, at, by, step, row), number
+            db.execute("UPDATE history SET labels = ?, checksum = ? WHERE number = ?", changed)
+
+
+def _in_pages(db: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query, in the order of their first column, which may be changed meanwhile."""
     last = 0
     while rows := db.execute(query, (last, _PAGE)).fetchall():
+        yield from rows
         last = rows[-1][0]
-        for number, seq, at, by, step, made, check in rows:
-            written = (
-                isinstance(at, float) and isinstance(by, str) and isinstance(step, bytes) and isinstance(made, bytes)
-            )
-            if written and revision_checksum(seq, at, by, step, made) == check:
-                row = expand(made, step)
-                db.execute(
-                    "UPDATE history SET labels = ?, checksum = ? WHERE number = ?",
-                    (row, revision_checksum(seq, at, by, step, row), number),
-                )
 
 
 def _add_changes(db: sqlite3.Connection) -> None:

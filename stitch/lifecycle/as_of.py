@@ -50,13 +50,8 @@ def end_of_day(as_of: str) -> datetime | None:
 def moment_of(journal: Journal, as_of: Time, *, tenant: str, trajectory: str | None) -> Moment:
     """The moment that is meant by a time of Python, Unix seconds, ISO 8601 (UTC if it says no zone), or a step.
 
-    A date alone is the end of that day in the time zone of the machine.
-
-    Args:
-        journal: Of the memory.
-        as_of: A step is named by its id: what was known when it had just been stored.
-        tenant: Whose memory.
-        trajectory: Of the step.
+    A date alone is the end of that day in the time zone of the machine. A step is named by its id and `trajectory`:
+    what was known when it had just been stored.
 
     Raises:
         InputError: It is no time, and no step of the trajectory.
@@ -146,9 +141,12 @@ def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory:
             there = (each for each in ingestor.journal.entries(tenant, name) if _was_there(each, moment))
             entries = [now for each in there if (now := was.changed.get(each.seq, each)).labels is not None]
             if known == steps and name not in was.corrected:
-                inventory = ingestor.inventory_with_retired(tenant, name)
+                inventory = ingestor.states.with_retired(tenant, name)
             else:
-                inventory = _replayed(ingestor, name, entries)
+                session = ingestor.labeler.begin(name)
+                for chunk in chunks(entries, BATCH_STEPS):
+                    session.replay([each.step for each in chunk], [each.labels for each in chunk if each.labels])
+                inventory = session.inventory()
             left = [each for each in entries if each.seq not in was.gone]
             parts.append(inventory if len(left) == len(entries) else of_these(inventory, left))
     return unite(parts)
@@ -157,13 +155,6 @@ def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory:
 def _was_there(entry: Entry, moment: Moment) -> bool:
     later = entry.trajectory == moment.trajectory and entry.position > moment.position
     return entry.recorded <= moment.recorded and not later
-
-
-def _replayed(ingestor: Ingestor, trajectory: str, entries: Sequence[Entry]) -> LabelInventory:
-    session = ingestor.labeler.begin(trajectory)
-    for chunk in chunks(entries, BATCH_STEPS):
-        session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])
-    return session.inventory()
 
 
 @runtime_checkable
@@ -190,17 +181,11 @@ def in_the_past(retriever: Retriever, *, ingestor: Ingestor, moment: Moment) -> 
 
 
 class PastStore:
-    """A store as it was at a moment: steps corrected or retired since are embedded and ranked beside it as they were.
-
-    Args:
-        store: The store of today.
-        ingestor: Its journal keeps what was corrected and retired.
-        moment: When.
-    """
+    """A store as it was at a moment: steps corrected or retired since are embedded and ranked beside it."""
 
     def __init__(self, store: SnippetStore, *, ingestor: Ingestor, moment: Moment) -> None:
         self._store, self._ingestor, self._moment = store, ingestor, moment
-        self._kept: dict[str, _Otherwise] = {}
+        self._kept: dict[str, tuple[dict[str, SnippetRecord], AbstractSet[str]]] = {}
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """The first of the snippets that were there; see `SnippetStore.rank`."""
@@ -250,7 +235,7 @@ class PastStore:
 
     def count(self, tenant: str | None = None) -> int:
         """No fewer than the snippets that were there."""
-        return self._store.count(tenant) + (len(self._otherwise(tenant).changed) if tenant is not None else 0)
+        return self._store.count(tenant) + (len(self._otherwise(tenant)[0]) if tenant is not None else 0)
 
     def put(self, records: Sequence[SnippetRecord]) -> None:
         """Refuse: the past is not written."""
@@ -266,25 +251,19 @@ class PastStore:
     def close(self) -> None:
         """Nothing: the store is another's."""
 
-    def _otherwise(self, tenant: str) -> _Otherwise:
+    def _otherwise(self, tenant: str) -> tuple[dict[str, SnippetRecord], AbstractSet[str]]:
+        """Snippets that read otherwise now or are not found any more, as they were; and the ids of all that differ.
+
+        The others of these were retired then and are found now.
+        """
         if tenant not in self._kept:
             ingestor = self._ingestor
             was = then(ingestor.journal, self._moment, tenant=tenant)
             snippets = [entry.snippet() for entry in was.changed.values()]
             made = make_records(snippets, embedder=ingestor.embedder, lexical=ingestor.lexical) if snippets else []
             changed = {record.snippet.id: record for record in made}
-            names = changed.keys() | {entry.snippet().id for entry in was.back}
-            self._kept[tenant] = _Otherwise(changed, names)
+            self._kept[tenant] = changed, changed.keys() | {entry.snippet().id for entry in was.back}
         return self._kept[tenant]
-
-
-class _Otherwise(NamedTuple):
-    """The snippets of a tenant that are not today as they were."""
-
-    changed: dict[str, SnippetRecord]
-    """Those that read otherwise now, or are not found any more, as they were then, by id."""
-    names: AbstractSet[str]
-    """The ids of these, and of those that were retired then and are found now."""
 
 
 def ranked_beside(query: DensityQuery, records: Iterable[SnippetRecord], *, store: SnippetStore) -> list[StoreHit]:

@@ -214,18 +214,13 @@ def _copy_lines(lines: Path, *, to: Path, tenant: str | None) -> None:
     """Copy the whole lines of a file, of one tenant if it is named: those that name it."""
     with lines.open("rb") as source, open(to, "wb", opener=private) as target:
         for line in source:
-            if line.endswith(b"\n") and (tenant is None or _names(line, tenant)):
-                target.write(line)
+            with suppress(ValueError):
+                fields = None if tenant is None else read_json(line)
+                of_tenant = tenant is None or (isinstance(fields, dict) and fields.get("tenant") == tenant)
+                if line.endswith(b"\n") and of_tenant:
+                    target.write(line)
     if tenant is not None and not to.stat().st_size:
         to.unlink()
-
-
-def _names(line: bytes, tenant: str) -> bool:
-    try:
-        fields = read_json(line)
-    except ValueError:
-        return False
-    return isinstance(fields, dict) and fields.get("tenant") == tenant
 
 
 def _described(path: Path) -> dict[str, int | str]:

@@ -52,7 +52,8 @@ def correct(
         InputError: There is no such step, it is retired, waits for the labels that are to be corrected, no reference
             is undone, or a kind of labels is unknown.
     """
-    _check_types(text=text, by=by, labels=labels, metadata=metadata, asks=asks)
+    if isinstance(asks, str):
+        raise InputError("the asks of a correction are several texts, and not one", hint="put it into a list")
     if not labels and all(given is None for given in (text, references, asks, metadata)):
         raise InputError("nothing to correct is given", hint="give a text, labels of some kind, references or asks")
     if unknown := sorted(set(labels or ()) - set(ContextualIntent.model_fields)):
@@ -61,15 +62,15 @@ def correct(
             hint=f"the kinds are {', '.join(ContextualIntent.model_fields)}",
         )
     secrets = ingestor.secrets
-    by = clean_text(secrets.text(by))
+    by = clean_text(secrets.clean(by))
     correction = _Correction(
         of=step,
         by=by,
-        text=None if text is None else clean_text(secrets.text(text)),
-        labels=secrets.labels(dict(labels)) if labels else None,
+        text=None if text is None else clean_text(secrets.clean(text)),
+        labels=secrets.clean(dict(labels)) if labels else None,
         references=references,
-        asks=None if asks is None else tuple(map(clean_text, map(secrets.text, asks))),
-        metadata=None if metadata is None else secrets.labels(dict(metadata)),
+        asks=None if asks is None else tuple(map(clean_text, map(secrets.clean, asks))),
+        metadata=None if metadata is None else secrets.clean(dict(metadata)),
     )
 
     def corrected() -> tuple[Entry, Step, StepLabels | None]:
@@ -79,8 +80,9 @@ def correct(
             raise InputError(f"step {step!r} of trajectory {trajectory!r} is retired")
         if correction.of_labels and entry.labels is None:
             raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
-        given = correction.beyond(entry.step)
-        right = given.step(entry.step)
+        given = correction if correction.text != entry.step.content else replace(correction, text=None)
+        changed = {"content": given.text, "metadata": given.metadata}
+        right = entry.step.model_copy(update={name: each for name, each in changed.items() if each is not None})
         made = entry.labels and given.made(entry.labels)
         encode_step(right, max_chars=ingestor.journal.max_step_chars)  # refuses what cannot be written
         return entry, right, made
@@ -91,18 +93,6 @@ def correct(
         return
     ingestor.correct(tenant, trajectory, corrected=corrected, at=at, by=by)
     ingestor.notice(StepCorrected(tenant=tenant, trajectory=trajectory, step=step, by=by))
-
-
-def _check_types(**given: object) -> None:
-    texts = given["asks"] if isinstance(given["asks"], list | tuple) else ()
-    for name, value in [*given.items(), *(("ask", each) for each in texts)]:
-        if value is not None and not isinstance(value, _TYPES[name]):
-            raise InputError(f"the {name} of a correction cannot be of the type {type(value).__name__}")
-
-
-_TYPES: Mapping[str, Any] = {
-    "text": str, "by": str, "ask": str, "labels": Mapping, "metadata": Mapping, "asks": list | tuple
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,16 +112,6 @@ class _Correction:
         """Whether it is of what was read out of the step, and not of the step alone."""
         return bool(self.labels) or (self.references, self.asks) != (None, None)
 
-    def beyond(self, step: Step) -> _Correction:
-        """The same without a text that the step has already."""
-        return self if self.text != step.content else replace(self, text=None)
-
-    def step(self, step: Step) -> Step:
-        """The step as it is to be."""
-        given = {"content": self.text, "metadata": self.metadata}
-        changed = {name: value for name, value in given.items() if value is not None}
-        return step.model_copy(update=changed) if changed else step
-
     def made(self, made: StepLabels) -> StepLabels:
         """The corrected labels; with another text, what was read out of the old one goes.
 
@@ -141,7 +121,12 @@ class _Correction:
         if self.text is not None:
             made = made.model_copy(update={"references": (), "mentions": (), "summary": "", "asks": ()})
         if self.labels:
-            intent = self._intent({**made.intent.model_dump(), **self.labels})
+            try:
+                intent = ContextualIntent.model_validate({**made.intent.model_dump(), **self.labels})
+            except ValidationError as error:
+                first = error.errors(include_url=False, include_input=False)[0]
+                kind = ".".join(map(str, first["loc"]))
+                raise InputError(f"labels of the kind {kind!r} of step {self.of!r}: {first['msg'].lower()}") from None
             made = made.model_copy(update={"intent": intent, "made_by": self.by})
         if self.references is not None:
             kept = tuple(each for each in made.references if each in self.references)
@@ -151,14 +136,6 @@ class _Correction:
         if self.asks is not None:  # validated, for there is a bound to them
             made = StepLabels.model_validate({**dict(made), "asks": self.asks, "made_by": self.by})
         return made
-
-    def _intent(self, labels: dict[str, Any]) -> ContextualIntent:
-        try:
-            return ContextualIntent.model_validate(labels)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            kind = ".".join(map(str, first["loc"]))
-            raise InputError(f"labels of the kind {kind!r} of step {self.of!r}: {first['msg'].lower()}") from None
 
 
 def history(journal: Journal, *, tenant: str, trajectory: str, step: str) -> list[Revision]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -67,16 +67,25 @@ def erase(
     trajectories = by_trajectory(selected)
     lengths = journal.lengths_at(Moment(math.inf), tenant=tenant)
     whole = {name for name, group in trajectories if lengths.get(name, (0, 0))[0] == len(group)}
-    gone = _gone(journal, selected, entries, tenant=tenant, whole=whole, tenant_too=tenant_too)
-    others = partial(
-        said_by_others, journal, tenant=tenant, but={each.seq for each in selected}, names=set(lengths) - whole
+    trees = list(texts_of(journal, tenant)) if tenant_too else []
+    said = [text for entry in entries for text in (entry.id, *texts_of_step(entry))]
+    gone = ErasureTarget(
+        tenant,
+        steps=frozenset((each.trajectory, each.step) for each in selected),
+        traces=frozenset(traces_of(entries, tenant=tenant, names=whole) | traces_in(trees)),
+        words=frozenset(words_in([*said, *trees])),
+        trajectories=frozenset(whole),
+        tenant_too=tenant_too,
+        said_by_others=partial(
+            said_by_others, journal, tenant=tenant, but={each.seq for each in selected}, names=set(lengths) - whole
+        ),
     )
-    remove_mentions(folder, gone, said_by_others=others)
+    remove_mentions(folder, gone)
     _delete_points(ingestor, selected, tenant=tenant)
     for trajectory, group in trajectories:
         own = [entry for entry in entries if entry.trajectory == trajectory]
         ingestor.rework(tenant, trajectory, partial(_take_out_everywhere, ingestor, group, own, tenant, trajectory))
-        ingestor.replay(tenant, trajectory)
+        ingestor.states.replay(tenant, trajectory)
     if whole:
         journal.erase_records(tenant, kind=TOPIC_LAG)  # a trajectory has the name of its topic; it is told anew
     if tenant_too:
@@ -85,48 +94,19 @@ def erase(
         journal.erase_records(tenant, kind=TRUSTED_CLOCK)
     if selected or tenant_too:
         purge(ingestor, folder=folder)
-    written = _sentences_of_labels(entries)  # what other steps are asked in the same words shows nothing
-    proof = prove(
-        ingestor, folder, gone._replace(traces=gone.traces | (written - _said_in_labels(journal, written, tenant))),
-        said_by_others=others, points=_points_left(ingestor, selected, tenant=tenant),
-    )  # fmt: skip
+    gone = gone._replace(traces=gone.traces | _only_in_labels(journal, entries, tenant=tenant))
+    held = ingestor.store.get(tenant, [snippet_id(tenant, each.trajectory, each.step) for each in selected])
+    left = sum(journal.entry(tenant, each.trajectory, each.step) is None for each in held)  # or a new step has its id
+    proof = prove(ingestor, folder, gone, points=left)
     if selected:
         ingestor.notice(StepsErased(tenant=tenant, steps=len(selected), trajectories=len(trajectories)))
     return Erased(len(selected), len(trajectories), proof)
 
 
-def _gone(
-    journal: Journal,
-    selected: Sequence[Selected],
-    entries: Sequence[Entry],
-    *,
-    tenant: str,
-    whole: Collection[str],
-    tenant_too: bool,
-) -> ErasureTarget:
-    trees = list(texts_of(journal, tenant)) if tenant_too else []
-    said = [text for entry in entries for text in (entry.id, *texts_of_step(entry))]
-    return ErasureTarget(
-        tenant,
-        steps=frozenset((each.trajectory, each.step) for each in selected),
-        traces=frozenset(traces_of(entries, tenant=tenant, names=whole) | traces_in(trees)),
-        words=frozenset(words_in([*said, *trees])),
-        trajectories=frozenset(whole),
-        tenant_too=tenant_too,
-    )
-
-
-def prove(
-    ingestor: Ingestor,
-    folder: Path,
-    gone: ErasureTarget,
-    *,
-    said_by_others: Callable[[set[str]], set[str]],
-    points: int = 0,
-) -> Proof:
+def prove(ingestor: Ingestor, folder: Path, gone: ErasureTarget, *, points: int = 0) -> Proof:
     """Search all files for what is erased; `points` is the number of those that are known to be left."""
     journal, traces = ingestor.journal, set(gone.traces)
-    told = len(words_left(folder, gone, said_by_others=said_by_others))
+    told = len(words_left(folder, gone))
     proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
     if journal.path is not None and any(found.startswith(journal.path.name) for found in proof.found):
         journal.compact()
@@ -211,24 +191,16 @@ def _given_by_hand(journal: Journal, correctors: Collection[tuple[int, str]], *,
     return given
 
 
-def _sentences_of_labels(entries: Iterable[Entry]) -> set[bytes]:
-    """The sentences by which a model's labels tell of erased steps in its own words: canonical summaries and asks."""
+def _only_in_labels(journal: Journal, entries: Iterable[Entry], *, tenant: str) -> set[bytes]:
+    """The sentences by which a model's labels tell of erased steps in its own words, and no labels that remain.
+
+    These are canonical summaries and asks: what other steps are asked in the same words shows nothing.
+    """
     made = [(entry.step.role, entry.labels) for entry in entries if entry.labels is not None]
-    sentences = [labels.summary for role, labels in made if is_canonical(labels.summary, role=role)]
-    return whole_sentences([*sentences, *(each for _, labels in made for each in labels.asks)])
-
-
-def _said_in_labels(journal: Journal, sentences: set[bytes], tenant: str) -> set[bytes]:
-    """Sentences among these that labels of a tenant's steps quote."""
+    summaries = [labels.summary for role, labels in made if is_canonical(labels.summary, role=role)]
+    sentences = whole_sentences([*summaries, *(each for _, labels in made for each in labels.asks)])
     told = (journal.encoded(tenant, each) for each in journal.trajectories(tenant)) if sentences else ()
-    return PatternMatcher(sentences).found_among(each.labels or b"" for steps in told for each in steps)
-
-
-def _points_left(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str) -> int:
-    """The number of points of erased steps that the store still has; a new step may have the id of an erased one."""
-    names = [snippet_id(tenant, each.trajectory, each.step) for each in selected]
-    held = ingestor.store.get(tenant, names)
-    return sum(ingestor.journal.entry(tenant, each.trajectory, each.step) is None for each in held)
+    return sentences - PatternMatcher(sentences).found_among(each.labels or b"" for steps in told for each in steps)
 
 
 def said_by_others(
@@ -309,8 +281,9 @@ def erase_from_tree(
 def _proof(ingestor: Ingestor, texts: Sequence[str], *, tenant: str, folder: Path) -> Proof:
     """Remove mentions of what was erased from the journal, overwrite its bytes, and search all files."""
     journal = ingestor.journal
-    gone = ErasureTarget(tenant, traces=frozenset(traces_in(texts)), words=frozenset(words_in(texts)))
     others = partial(said_by_others, journal, tenant=tenant, names=set(journal.trajectories(tenant)))
-    remove_mentions(folder, gone, said_by_others=others)
+    traces, words = frozenset(traces_in(texts)), frozenset(words_in(texts))
+    gone = ErasureTarget(tenant, traces=traces, words=words, said_by_others=others)
+    remove_mentions(folder, gone)
     purge(ingestor, folder=folder)
-    return prove(ingestor, folder, gone, said_by_others=others)
+    return prove(ingestor, folder, gone)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stitch.core import StepState, trajectory_name
+from stitch.core import trajectory_name
 from stitch.core.arguments import told_in_a_line
 from stitch.core.times import Time
 from stitch.errors import ScopeError
@@ -147,11 +147,8 @@ class Lifecycle:
         from stitch.lifecycle.retention import unretire
         from stitch.lifecycle.selection import select
 
-        ingestor = self._writer
-        retired = {(each.trajectory, each.step) for each in ingestor.receipts(self._tenant, state=StepState.RETIRED)}
-        selected = select(ingestor, selector, tenant=self._tenant)
-        meant = [each for each in selected if (each.trajectory, each.step) in retired]
-        return unretire(ingestor, meant, tenant=self._tenant, at=time.time(), by=by)
+        meant = [each for each in select(self._writer, selector, tenant=self._tenant) if each.retired]
+        return unretire(self._writer, meant, tenant=self._tenant, at=time.time(), by=by)
 
     def erase(self, selector: Selector, *, trust_clock: bool = False) -> Erased:
         """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.

@@ -11,8 +11,8 @@ from stitch.core import Labeler, StepLabels, StepState
 from stitch.core.progress import Progress
 from stitch.errors import ReplyError
 from stitch.ingest.ingestor import Ingestor
-from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
-from stitch.ingest.state import BATCH_STEPS, chunks
+from stitch.ingest.lineage import LineageSession
+from stitch.ingest.state import BATCH_STEPS, chunks, taken_up
 from stitch.journal.entries import Checkpoint, Entry, encode_labels
 
 
@@ -54,7 +54,6 @@ def relabel(ingestor: Ingestor, *, tenant: str) -> Relabeled:
 
 def _relabel(run: Relabeling, maker: str, progress: Progress) -> int:
     """Label a trajectory anew from its first step; labels that are the labeler's own stay."""
-    run.forget()
     run.begin()
     relabeled = end = 0
     for chunk in chunks((entry for entry in run.entries() if entry.labels is not None), BATCH_STEPS):
@@ -76,12 +75,7 @@ def _relabel(run: Relabeling, maker: str, progress: Progress) -> int:
 class Relabeling:
     """A trajectory whose labels a labeler makes that has not made them, in place.
 
-    Args:
-        ingestor: Has the trajectory.
-        labeler: Whose labels are wanted.
-        tenant: Whose trajectory it is.
-        trajectory: Its name.
-        corrected: Which steps of the tenant have been corrected, and by whom.
+    `corrected` are the steps of the tenant that have been corrected, and by whom.
     """
 
     session: LineageSession
@@ -113,27 +107,11 @@ class Relabeling:
 
     def rework(self, change: Callable[[], int]) -> int:
         """Change labels while nobody else changes the trajectory; return what that returns."""
-        counts = list[int]()
-        self._ingestor.rework(*self._key, lambda: counts.append(change()))
-        return counts[0]
+        return self._ingestor.rework(*self._key, change)
 
     def begin(self, position: int = 0, *, labeler: Labeler | None = None) -> None:
         """Take up the labeling as it stands before a position, from the last checkpoint if it fits."""
-        begun, checkpoint = labeler or self._labeler, self._journal.checkpoint(*self._key)
-        start, saved = 0, None
-        if checkpoint and checkpoint.labeler == begun.name and checkpoint.position <= position:
-            start, saved = checkpoint.position, checkpoint.session
-        self.session = LineageSession(
-            begun.begin(self.name, saved),
-            before=self.entries(start=max(0, start - WINDOW_STEPS), stop=start),
-            earlier=partial(self._journal.entry, *self._key),
-        )
-        for chunk in chunks(self.entries(start=start, stop=position), BATCH_STEPS):
-            self.replay(chunk)
-
-    def forget(self) -> None:
-        """Forget what the labeling remembers, in case that what follows is interrupted."""
-        self._journal.forget_checkpoint(*self._key)
+        self.session, _ = taken_up(self._journal, labeler or self._labeler, *self._key, position=position)
 
     def replay(self, entries: Iterable[Entry]) -> None:
         """Take in steps as they are labeled."""

@@ -7,11 +7,12 @@ from contextlib import closing
 from functools import partial
 from typing import NamedTuple
 
-from stitch.core import Label, LabelInventory, LabelVocabulary, MemorySnippet, Step, StepState, snippet_id
+from stitch.core import Label, LabelInventory, MemorySnippet, Step, StepState, snippet_id
 from stitch.core.cancellation import check_canceled
 from stitch.core.progress import counted
 from stitch.errors import JournalError, StoreError
 from stitch.ingest.ingestor import Ingestor
+from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import DamagedRecordError, Journal
 from stitch.journal.entries import Entry, differences
@@ -60,7 +61,11 @@ def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
     """
     journal, store = ingestor.journal, ingestor.store
     faults = [f"journal: {message}" for message in journal.damage()]
-    faults += [*_faults_of_trees(journal, tenant=tenant), *_faults_of_themes(journal, tenant=tenant)]
+    try:
+        faults += faults_of_trees(journal, tenant=tenant)
+    except JournalError as error:
+        faults.append(f"{error.message}: not all trees could be read")
+    faults += _faults_of_themes(journal, tenant=tenant)
     found = [Disagreement("", "", fault) for fault in faults]
     unlike = store.check(tenant) if isinstance(store, QdrantStore) else ()
     if unlike:
@@ -71,13 +76,6 @@ def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
     except JournalError as error:  # what of it cannot be read cannot be compared
         found.append(Disagreement("", "", f"{error.message}: not all could be compared"))
         return Verification(0, store.count(tenant), tuple(found))
-
-
-def _faults_of_trees(journal: Journal, *, tenant: str) -> list[str]:
-    try:
-        return list(faults_of_trees(journal, tenant=tenant))
-    except JournalError as error:
-        return [f"{error.message}: not all trees could be read"]
 
 
 def _faults_of_themes(journal: Journal, *, tenant: str) -> list[str]:
@@ -219,14 +217,10 @@ def inventory_disagreements(
     if inventory.steps != steps:
         yield Disagreement(trajectory, "", f"its inventory knows {inventory.steps} labeled steps of {steps}")
     for label, step in used.items():
-        if not _lists(inventory, label, vocabulary=vocabulary):
-            yield Disagreement(trajectory, step, f"its {label.kind.value} {label.value!r} is not in the inventory")
-
-
-def _lists(inventory: LabelInventory, label: Label, *, vocabulary: LabelVocabulary) -> bool:
-    """Whether an inventory, which has this vocabulary, knows a label; one of a kind that it does not list counts."""
-    canonical = vocabulary.canonical_label(label)
-    return label.kind.value == "target" or canonical != label or inventory.count(canonical) > 0
+        canonical = vocabulary.canonical_label(label)
+        if label.kind.value == "target" or canonical != label or inventory.count(canonical) > 0:
+            continue  # a kind that it does not list, or a label that it knows
+        yield Disagreement(trajectory, step, f"its {label.kind.value} {label.value!r} is not in the inventory")
 
 
 def rebuild(ingestor: Ingestor) -> int:
@@ -245,7 +239,8 @@ def rebuild(ingestor: Ingestor) -> int:
     check_source(ingestor.journal, store_holds=serving.count() > 0)
     folder = serving.path
     with next_store(folder, embedder_name=ingestor.embedder.name) as made, closing(serving.sibling(made)) as built:
-        snippets = ingestor.snippets_in(built)
+        snippets = SnippetProjection(journal=ingestor.journal, store=built, embedder=ingestor.embedder,
+                                     lexical=ingestor.lexical, name="next snippets")  # fmt: skip
         written = snippets.rebuild()
         with serving.unchanged:
             written += snippets.rebuild()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from stitch.core import StepsRestored, StepsRetired, StepState, clean_text
+from stitch.core import MemoryEvent, StepsRestored, StepsRetired, clean_text
 from stitch.core.retention import SECONDS_PER_DAY, RetentionRule
 from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
@@ -36,21 +37,14 @@ def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at:
             f"{len(waiting)} of the steps wait for their labels, the first is {waiting[0].step!r}",
             hint="`stitch retry` labels them; erasing needs no labels",
         )
-    reason = ingestor.secrets.text(reason)
-    retired = 0
-    for trajectory, group in by_trajectory(selected):
+    reason = ingestor.secrets.clean(reason)
 
-        def change(trajectory: str = trajectory, group: Sequence[Selected] = group) -> None:
-            nonlocal retired
-            seqs = [each.seq for each in group]
-            retired += ingestor.journal.retire(seqs, at=at, reason=reason)
-            ingestor.snippets.bring_up(seqs)  # all of them: an earlier call may have come no further
+    def change(seqs: list[int]) -> int:
+        count = ingestor.journal.retire(seqs, at=at, reason=reason)
+        ingestor.snippets.bring_up(seqs)  # all of them: an earlier call may have come no further
+        return count
 
-        ingestor.rework(tenant, trajectory, change)
-        ingestor.replay(tenant, trajectory)
-        ids = tuple(each.step for each in group)
-        ingestor.notice(StepsRetired(tenant=tenant, trajectory=trajectory, steps=ids, reason=reason))
-    return retired
+    return _changed(ingestor, selected, tenant=tenant, change=change, event=partial(StepsRetired, reason=reason))
 
 
 def unretire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at: float, by: str) -> int:
@@ -59,19 +53,26 @@ def unretire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, a
     Raises:
         StoreError: The journal has put them back, and the store does not hold all of them: `retry` puts them.
     """
-    by = clean_text(ingestor.secrets.text(by))
-    back = 0
+    by = clean_text(ingestor.secrets.clean(by))
+    change = partial(ingestor.journal.unretire, at=at, by=by)
+    return _changed(ingestor, selected, tenant=tenant, change=change, event=partial(StepsRestored, by=by))
+
+
+def _changed(
+    ingestor: Ingestor,
+    selected: Sequence[Selected],
+    *,
+    tenant: str,
+    change: Callable[[list[int]], int],
+    event: Callable[..., MemoryEvent],
+) -> int:
+    """Change steps trajectory by trajectory, and tell of it; return how many were changed."""
+    count = 0
     for trajectory, group in by_trajectory(selected):
-
-        def change(group: Sequence[Selected] = group) -> None:
-            nonlocal back
-            back += ingestor.journal.unretire([each.seq for each in group], at=at, by=by)
-
-        ingestor.rework(tenant, trajectory, change)
-        ingestor.replay(tenant, trajectory)
-        ids = tuple(each.step for each in group)
-        ingestor.notice(StepsRestored(tenant=tenant, trajectory=trajectory, steps=ids, by=by))
-    return back
+        count += ingestor.rework(tenant, trajectory, partial(change, [each.seq for each in group]))
+        ingestor.states.replay(tenant, trajectory)
+        ingestor.notice(event(tenant=tenant, trajectory=trajectory, steps=tuple(each.step for each in group)))
+    return count
 
 
 class Expired(NamedTuple):
@@ -118,16 +119,18 @@ def expire(
     """
     found = _found(ingestor, rules, tenant=tenant, now=now)
     proof = None
-    journal, aged = ingestor.journal, [(taken.steps, taken.rule.accepted_before(now)) for taken in found]
+    journal, aged = ingestor.journal, [(steps, rule.accepted_before(now)) for rule, steps, _ in found]
     silence = silent_days(journal, aged, tenant=tenant, now=now)
     if not dry_run:
         trust(journal, silence, tenant=tenant, now=now, trust_clock=trust_clock)
-        gone = [each for taken in found if taken.rule.action == "erase" for each in taken.steps]
+        gone = [each for rule, steps, _ in found if rule.action == "erase" for each in steps]
         if gone:
             proof = erase(ingestor, gone, tenant=tenant, folder=folder).proof
         for rule, steps, _ in found:
             if rule.action == "retire":
-                retire(ingestor, steps, tenant=tenant, at=now, reason=f"retention, {_said(rule)}")
+                kind = "any event type" if rule.event_type is None else f"event type {rule.event_type}"
+                reason = f"retention, {kind}, older than {rule.older_than_days:g} days"
+                retire(ingestor, steps, tenant=tenant, at=now, reason=reason)
     expired = tuple(Expired(rule, len(steps), waiting) for rule, steps, waiting in found)
     to_come = sum(at > now + SECONDS_PER_DAY for at in journal.accepted_at(tenant).values())
     return Expiry(expired, proof, silence, to_come)
@@ -150,40 +153,33 @@ def trust(journal: Journal, silent_days: int, *, tenant: str, now: float, trust_
     journal.append_record(tenant, kind=TRUSTED_CLOCK, key="", payload=str(now).encode())
 
 
-class _Taken(NamedTuple):
-    """The steps that a rule takes, and how many more it would if they had labels."""
+def _found(
+    ingestor: Ingestor, rules: Sequence[RetentionRule], *, tenant: str, now: float
+) -> list[tuple[RetentionRule, list[Selected], int]]:
+    """The steps that each rule takes, and how many more it would if they had labels; each step once.
 
-    rule: RetentionRule
-    steps: list[Selected]
-    waiting: int
-
-
-def _found(ingestor: Ingestor, rules: Sequence[RetentionRule], *, tenant: str, now: float) -> list[_Taken]:
-    """Steps that each rule takes; rules that erase choose first, then in their order, each step once."""
-    retired = {(each.trajectory, each.step) for each in ingestor.receipts(tenant, state=StepState.RETIRED)}
+    Rules that erase choose first, then in their order.
+    """
     taken: set[int] = set()
-    found: dict[int, _Taken] = {}
+    found: dict[int, tuple[RetentionRule, list[Selected], int]] = {}
     for number, rule in sorted(enumerate(rules), key=lambda item: item[1].action != "erase"):
         selector = Selector(event_type=rule.event_type, accepted_before=rule.accepted_before(now))
         steps = [each for each in select(ingestor, selector, tenant=tenant) if each.seq not in taken]
         waiting = 0
         if rule.action == "retire":
-            fresh = [each for each in steps if (each.trajectory, each.step) not in retired]
+            fresh = [each for each in steps if not each.retired]
             steps = [each for each in fresh if each.labeled]
             waiting = len(fresh) - len(steps)
         taken.update(each.seq for each in steps)
-        found[number] = _Taken(rule, steps, waiting)
+        found[number] = rule, steps, waiting
     return [found[number] for number in range(len(rules))]
 
 
 def silent_days(journal: Journal, aged: Iterable[tuple[Sequence[Selected], float]], *, tenant: str, now: float) -> int:
     """The longest silence without which fewer steps would be old enough, in days; 0 if none is too long.
 
-    Args:
-        journal: Says when steps were accepted, and up to when somebody has said that the clock is right.
-        aged: Steps, and the moment before which they must have been accepted.
-        tenant: Whose they are.
-        now: Unix seconds.
+    `aged` are steps, and the moment before which they must have been accepted. The journal says up to when somebody has
+    said that the clock is right.
     """
     times, trusted = journal.accepted_at(tenant), journal.records(tenant, kind=TRUSTED_CLOCK, key="")
     right = max((float(each.payload) for each in trusted), default=-math.inf)
@@ -199,8 +195,3 @@ def silent_days(journal: Journal, aged: Iterable[tuple[Sequence[Selected], float
         if steps and newest + sum(after) >= accepted_before:
             longest = max(longest, *after)
     return math.floor(longest / SECONDS_PER_DAY)
-
-
-def _said(rule: RetentionRule) -> str:
-    kind = "any event type" if rule.event_type is None else f"event type {rule.event_type}"
-    return f"{kind}, older than {rule.older_than_days:g} days"

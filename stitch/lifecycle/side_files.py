@@ -45,6 +45,8 @@ class ErasureTarget(NamedTuple):
     """Of which nothing is left."""
     tenant_too: bool = False
     """Whether nothing is left of the tenant."""
+    said_by_others: Callable[[set[str]], set[str]] = set
+    """Those of some words that steps say which remain."""
 
 
 class _Entry(NamedTuple):
@@ -57,12 +59,11 @@ class _Entry(NamedTuple):
         return not isinstance(self.value, dict) or self.value.get("tenant", tenant) == tenant
 
 
-def remove_mentions(folder: Path, gone: ErasureTarget, *, said_by_others: Callable[[set[str]], set[str]]) -> None:
+def remove_mentions(folder: Path, gone: ErasureTarget) -> None:
     """Take out of the files beside the journal what tells of erased steps.
 
     What names another tenant stays as it is. What a call of a model cost stays, without the names of what is gone. A
     source whose position is taken out is read from its beginning when it is given again: its steps are known.
-    `said_by_others` tells which of some words steps say that remain.
 
     Raises:
         JournalError: A file cannot be read or written.
@@ -71,7 +72,7 @@ def remove_mentions(folder: Path, gone: ErasureTarget, *, said_by_others: Callab
     entries = list(chain(*lines.values(), *positions.values()))
     judge = _Judge(
         gone,
-        only=_words_told(entries, gone, said_by_others),
+        only=_words_told(entries, gone),
         quoted=PatternMatcher(gone.traces).found_in(b"\n".join(each.raw for each in entries)),
         files=_files_of(lines.get(folder / FILES_FILE, ()), gone),
     )
@@ -85,10 +86,10 @@ def remove_mentions(folder: Path, gone: ErasureTarget, *, said_by_others: Callab
             _overwrite(path, [(raw, orjson.dumps({name: each for name, each in left.items() if each}))])
 
 
-def words_left(folder: Path, gone: ErasureTarget, *, said_by_others: Callable[[set[str]], set[str]]) -> frozenset[str]:
+def words_left(folder: Path, gone: ErasureTarget) -> frozenset[str]:
     """The words of what is erased that files beside the journal still tell, and no step that remains says."""
     files = chain(_lines_in(folder), _positions_in(folder, gone.tenant))
-    return _words_told(chain(*(entries for _, entries in files)), gone, said_by_others)
+    return _words_told(chain(*(entries for _, entries in files)), gone)
 
 
 def _lines_in(folder: Path) -> Iterator[tuple[Path, list[_Entry]]]:
@@ -135,11 +136,9 @@ def _errors(path: Path, done: str, *, hint: str = "") -> AbstractContextManager[
     return system_errors(JournalError, f"{str(path)!r} cannot be {done}", hint=hint)
 
 
-def _words_told(
-    entries: Iterable[_Entry], gone: ErasureTarget, said_by_others: Callable[[set[str]], set[str]]
-) -> frozenset[str]:
+def _words_told(entries: Iterable[_Entry], gone: ErasureTarget) -> frozenset[str]:
     told = words_in(text for each in entries if each.may_be_of(gone.tenant) for text in _said(each.value)) & gone.words
-    return frozenset(told - said_by_others(told) if told else ())
+    return frozenset(told - gone.said_by_others(told) if told else ())
 
 
 class _Judge:
@@ -179,18 +178,14 @@ class _Judge:
         if any((value.get("trajectory"), step) in self._gone.steps for step in ids if isinstance(step, str)):
             return True
         source, reason = (each if isinstance(each := value.get(name), str) else "" for name in ("source", "reason"))
-        if self._is_file(source) or (reason and any(_names_step(reason, *each) for each in self._gone.steps)):
-            return True
+        if source and any(source == each or each.endswith(os.sep + source) for each in self._files):
+            return True  # a path, as somebody wrote it, of an erased trajectory
+        if any(
+            repr(step) in reason and ("trajectory" not in reason or repr(trajectory) in reason)
+            for trajectory, step in (self._gone.steps if reason else ())
+        ):
+            return True  # errors speak so of a step
         return not self._gone.trajectories.isdisjoint(value) or any(map(self._names, value.values()))
-
-    def _is_file(self, path: str) -> bool:
-        """Whether a path, as somebody wrote it, is that of an erased trajectory."""
-        return bool(path) and any(path == each or each.endswith(os.sep + path) for each in self._files)
-
-
-def _names_step(reason: str, trajectory: str, step: str) -> bool:
-    """Whether a reason speaks of a step, as errors write it."""
-    return repr(step) in reason and ("trajectory" not in reason or repr(trajectory) in reason)
 
 
 def _without_names(line: bytes, charge: dict[str, Any], gone: ErasureTarget) -> bytes:

@@ -149,9 +149,15 @@ class _Import:
             if ended:
                 self._reject(number, "it stands after the end", text)
                 continue
-            parsed = self._parsed(number, text)
-            if parsed is None and number == 1:
-                return
+            try:
+                parsed = parse_line(text)
+                if (number == 1) != isinstance(parsed, Head):
+                    raise ValueError("the first line of an export, and no other, names the format")
+            except ValueError as error:
+                self._reject(number, str(error), text)
+                if number == 1:
+                    return
+                continue
             if isinstance(parsed, StepLine):
                 found += 1
                 yield _NumberedLine(number, parsed)
@@ -159,7 +165,7 @@ class _Import:
                 ended = True
                 if parsed.steps != found:
                     self._reject(number, f"{parsed.steps} steps were exported, and {found} could be read")
-            elif parsed is not None:
+            else:
                 self._note(number, parsed)
         if not ended:
             self._reject(number + 1, "the export ends before its last line: it was cut")
@@ -173,18 +179,6 @@ class _Import:
         elif isinstance(parsed, TreeLine | CommitLine | BranchLine) and (reason := self.trees.take(parsed)):
             self._reject(number, reason)
 
-    def _parsed(self, number: int, text: str) -> Line | None:
-        """A line; None if it is none, or if it stands where another belongs."""
-        try:
-            parsed = parse_line(text)
-        except ValueError as error:
-            self._reject(number, str(error), text)
-            return None
-        if (number == 1) != isinstance(parsed, Head):
-            self._reject(number, "the first line of an export, and no other, names the format", text)
-            return None
-        return parsed
-
     def store(self, batch: list[_NumberedLine]) -> None:
         """Write a batch of steps into the journal, and then into the store."""
         first = self._journal.take_seqs(len(batch))
@@ -197,8 +191,9 @@ class _Import:
 
     def finish(self) -> None:
         """Keep what the labeling remembered where nothing is amiss; label what waited, and put what had failed."""
-        for name, gone in self._gone.items():
-            self._ingestor.rework(self._tenant, name, partial(self._clean, name, gone))
+        for name, gone in self._gone.items():  # what came in with steps that were erased here has something from them
+            clean = partial(take_out, self._journal, [], gone, tenant=self._tenant, trajectory=name)
+            self._ingestor.rework(self._tenant, name, clean)
         for line, session in self._sessions:
             name = session.trajectory
             if not self._changed.isdisjoint(("", name)) or self._journal.checkpoint(self._tenant, name):
@@ -207,9 +202,9 @@ class _Import:
                 reason = f"what was remembered of trajectory {name!r} does not fit its steps"
                 self._reject(line, reason, trajectory=name)
         for name in self._waiting:
-            self._ingestor.finish(self._tenant, name)
+            self._ingestor.worker.finish(self._tenant, name)
         for name in self.trajectories:  # or the first search would learn all of them
-            self._ingestor.replay(self._tenant, name, left=0)
+            self._ingestor.states.replay(self._tenant, name, left=0)
         self._ingestor.snippets.bring_up(self._failed)
         self._journal.drop_empty(self._tenant)
 
@@ -217,10 +212,6 @@ class _Import:
         """Number of steps that failed here and had not failed where they come from."""
         failed = self._ingestor.receipts(self._tenant, state=StepState.FAILED) if self._to_store else ()
         return sum((each.trajectory, each.step) in self._to_store for each in failed)
-
-    def _clean(self, name: str, gone: list[Entry]) -> None:
-        """Take out of what came in with steps that were erased here what it has from them."""
-        take_out(self._journal, [], gone, tenant=self._tenant, trajectory=name)
 
     def _keep(self, session: SessionLine) -> bool:
         """Keep what was remembered of a trajectory, if its steps are here and the labeler can go on from it."""
@@ -286,7 +277,7 @@ class _Import:
 
     def _revision(self, revision: RevisionLine, trajectory: str) -> tuple[float, str, bytes, bytes | None]:
         step, labels, _ = self._without_secrets(revision.step, revision.labels, trajectory)
-        return revision.at, self._secrets.text(revision.by), *self._encoded(step, labels)
+        return revision.at, self._secrets.clean(revision.by), *self._encoded(step, labels)
 
     def _with_no_more_trust(self, line: StepLine) -> StepLabels | None:
         """The labels of a step, trusted no more than the step and those of which they took words."""
@@ -316,7 +307,7 @@ class _Import:
     def _state(self, line: StepLine) -> tuple[StepState, str]:
         """The state of a step until it is put; steps without labels wait until all lines are read."""
         if line.state in (StepState.RETIRED, StepState.FAILED):
-            return line.state, self._secrets.text(line.reason)
+            return line.state, self._secrets.clean(line.reason)
         if line.labels is not None:
             return StepState.LABELED, ""
         self._waiting[line.trajectory] = None

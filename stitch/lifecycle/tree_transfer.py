@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import orjson
 
@@ -114,7 +114,8 @@ class TreeImport:
         if own := known.get(said.version):
             same = self._is_known(own, said) and len(own.operations) == len(said.operations)
             return "" if same else f"tree {log.name!r} has another {said.version} here"
-        if said.parent is None or not _comes_after(said.version, known):
+        last = max(map(number_of, known))  # between versions that are known some may be erased
+        if said.parent is None or not re.fullmatch(_VERSION, said.version) or number_of(said.version) <= last:
             return f"version {said.version!r} of tree {log.name!r} comes out of turn"
         incoming = Incoming(redacts=self._ingestor.secrets.redacts)
         log.append(self._new(said, incoming), branch=said.branch, parent=said.parent)
@@ -131,11 +132,6 @@ class TreeImport:
     @staticmethod
     def _is_known(own: Commit, said: CommitFields) -> bool:
         return (own.parent, own.branch, own.time, own.recorded) == (said.parent, said.branch, said.time, said.recorded)
-
-
-def _comes_after(version: str, known: Collection[str]) -> bool:
-    """Whether a version has a number, and a greater one than those that are known; between them some may be erased."""
-    return re.fullmatch(_VERSION, version) is not None and number_of(version) > max(map(number_of, known))
 
 
 def faults_of_trees(journal: Journal, *, tenant: str) -> Iterator[str]:

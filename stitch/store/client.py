@@ -37,12 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class ClientPoints:
-    """The points of a collection; see `Points`. What was written is in the server's log when a call returns.
-
-    Args:
-        server: Has it.
-        found: What is there.
-    """
+    """The points of a collection; see `Points`. What was written is in the server's log when a call returns."""
 
     durable = True
 

@@ -121,14 +121,7 @@ def count(server: Server) -> int:
 
 
 def check(found: CollectionInfo, server: Server, *, dimension: int, journal: str, reindex: str) -> None:
-    """Refuse a collection that is not this journal's, or not of this embedder's vectors.
-
-    Args:
-        found: The collection.
-        server: Where it is.
-        dimension: The length of vectors.
-        journal: The id of the journal.
-        reindex: The command that builds a store anew.
+    """Refuse a collection that is not this journal's, or not of this embedder's vectors; `reindex` makes it anew.
 
     Raises:
         StoreMismatchError: It is; nothing of it was touched.

@@ -16,11 +16,7 @@ MOST_TENANTS = 64
 
 
 class WordCounter:
-    """Counts of words by tenant, taken from the points when they are first asked for, and kept up to date.
-
-    Args:
-        points: Have the words.
-    """
+    """Counts of words by tenant, taken from the points when they are first asked for, and kept up to date."""
 
     def __init__(self, points: Points) -> None:
         self._points = points

@@ -53,12 +53,7 @@ class EdgePoints:
     The engine writes no log: what was put or deleted since `flush` may be lost with the process, and is put again from
     the journal. A log would keep words that were erased.
 
-    Args:
-        folder: Where its files are.
-        dimension: The length of a dense vector.
-        create: Whether to make it, in an empty folder, or to open it.
-        what: The store, for messages.
-        hint: How a damaged one is mended.
+    With `create` it is made, in an empty folder. `what` is the store, for messages, `hint` how a damaged one is mended.
 
     Raises:
         StoreError: It cannot be made or opened.
@@ -124,10 +119,15 @@ class EdgePoints:
         return [Scores([point.id.int for point in own], [point.score for point in own]) for own in answers]
 
     def _index(self) -> None:
-        """Make the indexes that are lacking, once there are enough points."""
+        """Make the indexes that are lacking of the fields that `filter_of` asks about, once there are enough points."""
         if not self._indexed and self.count(Where()) >= _INDEXED_FROM:
             there = self._shard.info().payload_schema
-            for field, index in _indexes().items():
+            number = engine.IntegerIndexParams(lookup=False, range=True)
+            indexes: dict[str, Any] = {
+                "tenant": engine.KeywordIndexParams(is_tenant=True), "trajectory": engine.KeywordIndexParams(),
+                "position": number, "trust": number, "recorded": engine.DatetimeIndexParams(),
+            }  # fmt: skip
+            for field, index in indexes.items():
                 if field not in there:
                     self._shard.update(engine.UpdateOperation.create_field_index(field, index))
             self._indexed = True
@@ -255,15 +255,6 @@ _uuid = "{:032x}".format
 def _filter(where: Where) -> Any:
     numbers, moments, has_id = engine.RangeFloat, engine.RangeDateTime, engine.HasIdCondition
     return filter_of(where, engine, numbers=numbers, moments=moments, has_id=lambda ids: has_id(set(map(_uuid, ids))))
-
-
-def _indexes() -> dict[str, Any]:
-    """Payload indexes of the fields that `filter_of` asks about."""
-    number = engine.IntegerIndexParams(lookup=False, range=True)
-    return {
-        "tenant": engine.KeywordIndexParams(is_tenant=True), "trajectory": engine.KeywordIndexParams(),
-        "position": number, "trust": number, "recorded": engine.DatetimeIndexParams(),
-    }  # fmt: skip
 
 
 def _config(dimension: int) -> engine.EdgeConfig:

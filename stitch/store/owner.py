@@ -24,12 +24,8 @@ _HELD = set[tuple[int, int]]()
 class Ownership:
     """The claim of this process on a folder, held until `release`.
 
-    The system lets go of the lock when the process ends, however it ends; what the note says of a dead owner is never
-    asked for.
-
-    Args:
-        note: The file that is locked and says who holds it.
-        what: What is owned, for the message.
+    The file `note` is locked and says who holds it. The system lets go of the lock when the process ends, however it
+    ends; what the note says of a dead owner is never asked for.
 
     Raises:
         StoreLockedError: Somebody else holds it: another process, or this one through another object.

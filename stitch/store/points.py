@@ -177,14 +177,9 @@ def stored_point(point: Any, number: Id) -> StoredPoint:
 
 
 def filter_of(where: Where, models: Any, *, numbers: Any, moments: Any, has_id: Any) -> Any:
-    """A filter in the words of the engine or of its client, which differ in a few names.
+    """A filter in the words of the engine or of its client, which differ in names of ranges and conditions of ids.
 
-    Args:
-        where: What has to hold.
-        models: The module with the others.
-        numbers: A range of numbers.
-        moments: A range of times.
-        has_id: Makes a condition of ids.
+    `models` is the module with all others.
     """
 
     def equals(key: str, value: str) -> Any:

@@ -300,9 +300,7 @@ class QdrantStore:
     def replace_by(self, built: Self, *, move: Callable[[], None]) -> None:
         """Go on with what another store holds, from one search to the next.
 
-        Args:
-            built: The store; it is closed.
-            move: Moves its folder to where that of this one is, and that one away.
+        That store is closed, and `move` moves its folder to where that of this one is, and that one away.
         """
         with self._writes, self._calls:
             built._points.flush()

@@ -37,15 +37,7 @@ Read = Callable[[Sequence[Id]], Mapping[Id, MemorySnippet]]
 
 
 class Ranking:
-    """One ranking.
-
-    Args:
-        points: Are asked.
-        query: What for.
-        similarity: What it calls similar, each word weighed by how rare it is.
-        where: Which points it sees.
-        read: Gives snippets.
-    """
+    """One ranking. In `similarity` each word is weighed by how rare it is."""
 
     def __init__(
         self, points: Points, query: DensityQuery, *, similarity: Similarity, where: Where, read: Read
@@ -138,9 +130,7 @@ class Ranking:
     def _first(self, ids: Sequence[Id], *, in_order: bool = False) -> list[StoreHit]:
         """The first `k` of points of which all is known: they are read until no other of them can be among these.
 
-        Args:
-            ids: Theirs.
-            in_order: Whether they stand in the order of events: then equal ones need not be read to be told apart.
+        Where they stand in the order of events (`in_order`), equal ones need not be read to be told apart.
         """
         k = self._query.k
         labeled, dense, words = (self._known.get(using, {}) for using in (LABELS, DENSE, WORDS))

@@ -64,7 +64,7 @@ class AwaitingIngestor(Ingestor):
         self, steps: Sequence[Step], *, tenant: str, trajectory: str, **options: Any
     ) -> list[Receipt | StepRejectedError]:
         given = super().add_each(steps, tenant=tenant, trajectory=trajectory, **options)
-        self.finish(tenant, trajectory)
+        self.worker.finish(tenant, trajectory)
         return [self._as_it_is(each) if isinstance(each, Receipt) else each for each in given]
 
     def _as_it_is(self, receipt: Receipt) -> Receipt:

@@ -107,7 +107,7 @@ def test_what_is_taken_out_of_a_file_is_overwritten_for_whoever_has_it_open(tmp_
     kept, theirs = line("s2", "It hums"), line("s1", "Zorblatt hums", "b")
     path.write_bytes(b"Zorblatt hums\n" + kept + line("s1", "It hums") + theirs + line("s3", "Zorblatt Hums"))
     with path.open("ab") as appending:
-        remove_mentions(tmp_path, gone, said_by_others=set)
+        remove_mentions(tmp_path, gone)
         appending.write(b"{}\n")
     assert [orjson.loads(each) for each in path.read_bytes().splitlines()] == [*map(orjson.loads, (kept, theirs)), {}]
     assert list(tmp_path.iterdir()) == [path]

@@ -28,12 +28,12 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], 
     def arrange(doing: Callable[[], Any]) -> None:
         waiting = {name: getattr(Ingestor, name) for name in ("rework", "correct")}
 
-        def first(name: str) -> Callable[..., None]:
-            def later(self: Ingestor, *args: Any, **options: Any) -> None:
+        def first(name: str) -> Callable[..., Any]:
+            def later(self: Ingestor, *args: Any, **options: Any) -> Any:
                 for each, method in waiting.items():
                     monkeypatch.setattr(Ingestor, each, method)
                 doing()
-                waiting[name](self, *args, **options)
+                return waiting[name](self, *args, **options)
 
             return later
 
