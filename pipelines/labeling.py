@@ -15,7 +15,7 @@ from stitch.console.out_file import written_privately
 from stitch.console.printing import counted, print_json, print_told
 from stitch.console.progress import progress_drawn
 from stitch.errors import InputError, ModelError, StepRejectedError, system_reason
-from stitch.lifecycle.handover import NumberedLine
+from stitch.lifecycle.relabel import NumberedLine
 
 _model = click.option(
     "--model", metavar="NAME", help="The labeler: a model, or any name for a person. The same in both commands."

@@ -32,7 +32,7 @@ from stitch.core import DensityCount, DspyLanguageModel, PromptModule, Ranking
 from stitch.core.retention import RetentionRule
 from stitch.errors import SettingsError, system_reason
 from stitch.lifecycle.folder import SERVED, folder_of, is_shared, without_password
-from stitch.store.options import QdrantOptions
+from stitch.store.connection import QdrantOptions
 
 ENV_PREFIX = "STITCH_"
 CONFIG_VARIABLE = "STITCH_CONFIG"

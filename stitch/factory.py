@@ -24,8 +24,7 @@ from stitch.ingest import Ingestor, Role
 from stitch.ingest.snippets import EmbedMode
 from stitch.journal import check_version
 from stitch.lifecycle import folder as places
-from stitch.lifecycle.folder import is_served, is_url, owner_note, store_folder
-from stitch.lifecycle.next_store import finish_move
+from stitch.lifecycle.folder import finish_move, is_served, is_url, owner_note, store_folder
 from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
 from stitch.lm import Ledger
 from stitch.memory import Memory, MemoryParts, SearchDefaults, retriever_named

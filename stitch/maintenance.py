@@ -28,7 +28,7 @@ from stitch.journal import Journal, check_version, copy_running
 from stitch.label.local import LocalLabeler
 from stitch.lifecycle import backup as backups
 from stitch.lifecycle import folder as places
-from stitch.lifecycle import next_store, repair
+from stitch.lifecycle import repair
 from stitch.lifecycle.backup import BackedUp
 from stitch.lifecycle.folder import (
     JOURNAL_FILE,
@@ -95,7 +95,7 @@ def reindex_memory(
     with ExitStack() as stack:
         stack.enter_context(places.made_folder(folder))
         check_writable(folder)
-        next_store.finish_move(path)
+        places.finish_move(path)
         make_private_folder(path / "store", parents=True)
         for note in dict.fromkeys((path / "store" / places.OWNER_FILE, owner_note(location, folder))):
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
@@ -105,8 +105,8 @@ def reindex_memory(
         if is_url(location):
             with closing(parts.server_of(chosen, location)) as connection:
                 if make_room(connection, own=places.journal_id(folder), dimension=embedder.dimension, adopt=adopt):
-                    next_store.remove_next(path)
-        made = stack.enter_context(next_store.next_store(path, embedder_name=embedder.name))
+                    places.remove_next(path)
+        made = stack.enter_context(places.next_store(path, embedder_name=embedder.name))
         store = parts.store_for(chosen, location, folder=folder, path=made, embedder=embedder, building=True)
         stack.callback(store.close)
         places.give_texts(store, journal)
@@ -114,7 +114,7 @@ def reindex_memory(
         reached, written = journal.last_change(), ingestor.snippets.rebuild()
         result = Reindexed(store.count(), written, embedder.name)
         store.close()
-        next_store.put_in_place(path)
+        places.put_in_place(path)
         journal.record_projected(ingestor.snippets.name, reached)
         (folder / UNFINISHED_FILE).unlink(missing_ok=True)
     if is_url(location):  # what the server had of the old one goes when the new one is opened
@@ -343,7 +343,7 @@ def _readable(loaded: LoadedSettings) -> Iterator[Journal | Path]:
         found: Journal | Path
         try:
             # Or a store would be begun where the next one is about to be put.
-            next_store.finish_move(store_folder(location, folder, collection=settings.collection))
+            places.finish_move(store_folder(location, folder, collection=settings.collection))
             make_private_folder(note.parent)
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
         except StoreLockedError as error:

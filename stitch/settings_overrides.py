@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stitch.config import ServeOptions
     from stitch.core import DensityCount, DspyLanguageModel, PromptModule, Ranking
     from stitch.core.retention import RetentionRule
-    from stitch.store.options import QdrantOptions
+    from stitch.store.connection import QdrantOptions
 
 
 class GivenSettings(TypedDict, total=False):

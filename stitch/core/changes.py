@@ -39,7 +39,7 @@ class Change(NamedTuple):
 
 @runtime_checkable
 class Projection(Protocol):
-    """State that is derived from a journal by following its changes (`stitch.journal.projections.follow`).
+    """State that is derived from a journal by following its changes (`stitch.journal.journal.follow`).
 
     Whatever interrupts that, at any moment, it equals what `rebuild` would make.
     """

@@ -40,7 +40,7 @@ from stitch.ingest.state import TrajectoryState, TrajectoryStates
 from stitch.ingest.store_health import StoreHealth
 from stitch.ingest.worker import UNFINISHED, Worker
 from stitch.journal import Entry, IngestCounts, Journal
-from stitch.journal.projections import catch_up, follow
+from stitch.journal.journal import catch_up, follow
 from stitch.lm import charged_key
 
 _CHECKPOINT_STEPS = 32

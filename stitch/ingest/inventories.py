@@ -219,12 +219,8 @@ def of_these(inventory: LabelInventory, entries: Iterable[Entry]) -> LabelInvent
     Labels are counted anew through the inventory's merges; one that no step is left to carry is gone. Of the terms and
     values of a scope those stay that its remaining steps say.
     """
-    labeled, vocabulary = [entry for entry in entries if entry.labels is not None], inventory.vocabulary()
-    carrying: dict[Label, list[Entry]] = {}
-    for entry in labeled:
-        given = entry.labels.intent.labels() if entry.labels else ()
-        for label in {vocabulary.canonical_label(label) for label in given}:
-            carrying.setdefault(label, []).append(entry)
+    labeled = [entry for entry in entries if entry.labels is not None]
+    carrying = _carriers(labeled, inventory.vocabulary())
     texts = {entry.seq: _said(entry) for entry in labeled}
     folded = [text.lower() for text in texts.values()]
 
@@ -249,6 +245,15 @@ def of_these(inventory: LabelInventory, entries: Iterable[Entry]) -> LabelInvent
         merges=inventory.merges,
         steps=len(labeled),
     )
+
+
+def _carriers(entries: Iterable[Entry], vocabulary: LabelVocabulary) -> dict[Label, list[Entry]]:
+    carrying: dict[Label, list[Entry]] = {}
+    for entry in entries:
+        given = entry.labels.intent.labels() if entry.labels else ()
+        for label in {vocabulary.canonical_label(label) for label in given}:
+            carrying.setdefault(label, []).append(entry)
+    return carrying
 
 
 def _said(entry: Entry) -> str:

@@ -32,20 +32,15 @@ from stitch.journal.database import Turn
 
 BATCH_STEPS = 512
 """Number of steps labeled, embedded and put at a time, at most."""
-
 KEPT_SPACES = 16
 """Number of label spaces kept of trajectories that are not going on, the last used ones."""
-
 KEPT_STEPS = 50_000
 """The most steps of the trajectories kept ready, together: a labeling remembers a kilobyte a step or so."""
-
 _CHECKPOINT_BYTES = 4096
 """A checkpoint waits for so many bytes of the last one a step: however much a trajectory remembers, saving it costs no
 more a step than storing it."""
-
 MAX_INLINE_REPLAY_STEPS = 64
 """Of a trajectory that was changed, so many steps are replayed by whoever adds to it next: 40 ms of work."""
-
 _LONG_STEPS = 10_000
 _UNKNOWN = -1
 _LOST = StepLabels(intent=ContextualIntent(), made_by="")

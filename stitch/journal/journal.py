@@ -1,14 +1,15 @@
-"""The journal, put together of its parts."""
+"""The journal, put together of its parts, and how what is derived from it follows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
 from functools import cached_property
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stitch.core import Change, ChangeKind
+from stitch.core import Change, ChangeKind, Projection
 from stitch.errors import InputError, require_extra
 from stitch.journal.copies import settle
 from stitch.journal.database import LAST_CHANGE, Database, Turn, is_postgres
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from stitch.journal.postgres import Postgres
     from stitch.journal.queue import WorkQueue
 
+_FOLLOWED = 256
+"""So many changes are applied between two checkpoints of what follows them: an interruption repeats no more."""
 _CHANGES = """
 SELECT changes.number, kind, changes.tenant, name, first, last
 FROM changes LEFT JOIN trajectories ON trajectories.number = changes.trajectory
@@ -157,3 +160,32 @@ class Journal(Intake, Progress, Revising, Lookups, Records):
     def close(self) -> None:
         """Let go of it; closing twice is harmless. Whatever is called then raises `JournalError`."""
         self._db.close()
+
+
+def follow(projection: Projection, journal: Journal) -> int:
+    """Bring a projection up to the journal; return the number of changes taken in."""
+    count, position = 0, projection.position()
+    while changes := list(islice(journal.changes(after=position), _FOLLOWED)):
+        if journal.shared_id is None:
+            projection.apply(changes)
+        else:
+            for (tenant, trajectory), some in groupby(changes, key=lambda each: (each.tenant, each.trajectory)):
+                with journal.exclusive(tenant, trajectory or ""):  # while no other process works on it
+                    projection.apply(list(some))
+        projection.checkpoint()
+        count, position = count + len(changes), changes[-1].number
+    return count
+
+
+def catch_up(projection: Projection, journal: Journal) -> int:
+    """Bring a projection up to the journal when a process begins; return how much that was, in any measure.
+
+    It follows from where it was, and is rebuilt where that is not known, or is no place in this journal. Where other
+    processes work meanwhile it always follows: to rebuild would take away what they are about to note.
+    """
+    position, last = projection.position(), journal.last_change()
+    if 0 < position <= last or position == last or journal.shared_id is not None:
+        return follow(projection, journal)
+    count = projection.rebuild()
+    projection.checkpoint()
+    return count

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from procrastinate.schema import SchemaManager
 
 from stitch.errors import JournalError, StoreMismatchError
-from stitch.journal.roles import LET_READ
+from stitch.journal.postgres import LET_READ
 
 if TYPE_CHECKING:
     from stitch.journal.postgres import Postgres

@@ -143,10 +143,7 @@ def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory:
             if known == steps and name not in was.corrected:
                 inventory = ingestor.states.with_retired(tenant, name)
             else:
-                session = ingestor.labeler.begin(name)
-                for chunk in chunks(entries, BATCH_STEPS):
-                    session.replay([each.step for each in chunk], [each.labels for each in chunk if each.labels])
-                inventory = session.inventory()
+                inventory = _replayed(ingestor, name, entries)
             left = [each for each in entries if each.seq not in was.gone]
             parts.append(inventory if len(left) == len(entries) else of_these(inventory, left))
     return unite(parts)
@@ -155,6 +152,13 @@ def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory:
 def _was_there(entry: Entry, moment: Moment) -> bool:
     later = entry.trajectory == moment.trajectory and entry.position > moment.position
     return entry.recorded <= moment.recorded and not later
+
+
+def _replayed(ingestor: Ingestor, trajectory: str, entries: Sequence[Entry]) -> LabelInventory:
+    session = ingestor.labeler.begin(trajectory)
+    for chunk in chunks(entries, BATCH_STEPS):
+        session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])
+    return session.inventory()
 
 
 @runtime_checkable

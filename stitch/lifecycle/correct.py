@@ -52,8 +52,6 @@ def correct(
         InputError: There is no such step, it is retired, waits for the labels that are to be corrected, no reference
             is undone, or a kind of labels is unknown.
     """
-    if isinstance(asks, str):
-        raise InputError("the asks of a correction are several texts, and not one", hint="put it into a list")
     if not labels and all(given is None for given in (text, references, asks, metadata)):
         raise InputError("nothing to correct is given", hint="give a text, labels of some kind, references or asks")
     if unknown := sorted(set(labels or ()) - set(ContextualIntent.model_fields)):
@@ -80,9 +78,8 @@ def correct(
             raise InputError(f"step {step!r} of trajectory {trajectory!r} is retired")
         if correction.of_labels and entry.labels is None:
             raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
-        given = correction if correction.text != entry.step.content else replace(correction, text=None)
-        changed = {"content": given.text, "metadata": given.metadata}
-        right = entry.step.model_copy(update={name: each for name, each in changed.items() if each is not None})
+        given = correction.beyond(entry.step)
+        right = given.step(entry.step)
         made = entry.labels and given.made(entry.labels)
         encode_step(right, max_chars=ingestor.journal.max_step_chars)  # refuses what cannot be written
         return entry, right, made
@@ -111,6 +108,15 @@ class _Correction:
     def of_labels(self) -> bool:
         """Whether it is of what was read out of the step, and not of the step alone."""
         return bool(self.labels) or (self.references, self.asks) != (None, None)
+
+    def beyond(self, step: Step) -> _Correction:
+        """The same without a text that the step has already."""
+        return self if self.text != step.content else replace(self, text=None)
+
+    def step(self, step: Step) -> Step:
+        """The step as it is to be."""
+        changed = {"content": self.text, "metadata": self.metadata}
+        return step.model_copy(update={name: value for name, value in changed.items() if value is not None})
 
     def made(self, made: StepLabels) -> StepLabels:
         """The corrected labels; with another text, what was read out of the old one goes.

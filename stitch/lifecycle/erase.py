@@ -19,19 +19,18 @@ from stitch.ingest.lag import TOPIC_LAG
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal, Selected
 from stitch.lifecycle.erased_words import ErasedWords, cleaned, given_by_hand, split_names, spoken, strings
-from stitch.lifecycle.folder import remove_abandoned, remove_other_collections
-from stitch.lifecycle.next_store import remove_next
+from stitch.lifecycle.folder import remove_abandoned, remove_next, remove_other_collections
 from stitch.lifecycle.selection import by_trajectory
 from stitch.lifecycle.side_files import ErasureTarget, remove_mentions, words_left
 from stitch.lifecycle.traces import (
     PatternMatcher,
     Proof,
     search_files,
-    texts_of_step,
     traces_in,
     traces_of,
     whole_sentences,
     words_in,
+    words_of,
 )
 from stitch.store import QdrantStore
 from stitch.trees.core.commits import TREES, keys_of, log_key, texts_of
@@ -68,12 +67,11 @@ def erase(
     lengths = journal.lengths_at(Moment(math.inf), tenant=tenant)
     whole = {name for name, group in trajectories if lengths.get(name, (0, 0))[0] == len(group)}
     trees = list(texts_of(journal, tenant)) if tenant_too else []
-    said = [text for entry in entries for text in (entry.id, *texts_of_step(entry))]
     gone = ErasureTarget(
         tenant,
         steps=frozenset((each.trajectory, each.step) for each in selected),
         traces=frozenset(traces_of(entries, tenant=tenant, names=whole) | traces_in(trees)),
-        words=frozenset(words_in([*said, *trees])),
+        words=frozenset(words_of(entries) | words_in(trees)),
         trajectories=frozenset(whole),
         tenant_too=tenant_too,
         said_by_others=partial(
@@ -83,8 +81,8 @@ def erase(
     remove_mentions(folder, gone)
     _delete_points(ingestor, selected, tenant=tenant)
     for trajectory, group in trajectories:
-        own = [entry for entry in entries if entry.trajectory == trajectory]
-        ingestor.rework(tenant, trajectory, partial(_take_out_everywhere, ingestor, group, own, tenant, trajectory))
+        change = partial(_take_out_everywhere, ingestor, group, entries, tenant=tenant, trajectory=trajectory)
+        ingestor.rework(tenant, trajectory, change)
         ingestor.states.replay(tenant, trajectory)
     if whole:
         journal.erase_records(tenant, kind=TOPIC_LAG)  # a trajectory has the name of its topic; it is told anew
@@ -95,22 +93,23 @@ def erase(
     if selected or tenant_too:
         purge(ingestor, folder=folder)
     gone = gone._replace(traces=gone.traces | _only_in_labels(journal, entries, tenant=tenant))
-    held = ingestor.store.get(tenant, [snippet_id(tenant, each.trajectory, each.step) for each in selected])
-    left = sum(journal.entry(tenant, each.trajectory, each.step) is None for each in held)  # or a new step has its id
-    proof = prove(ingestor, folder, gone, points=left)
+    proof = prove(ingestor, folder, gone)
     if selected:
         ingestor.notice(StepsErased(tenant=tenant, steps=len(selected), trajectories=len(trajectories)))
     return Erased(len(selected), len(trajectories), proof)
 
 
-def prove(ingestor: Ingestor, folder: Path, gone: ErasureTarget, *, points: int = 0) -> Proof:
-    """Search all files for what is erased; `points` is the number of those that are known to be left."""
-    journal, traces = ingestor.journal, set(gone.traces)
+def prove(ingestor: Ingestor, folder: Path, gone: ErasureTarget) -> Proof:
+    """Search the store and all files for what is erased."""
+    journal, tenant, traces = ingestor.journal, gone.tenant, set(gone.traces)
+    held = ingestor.store.get(tenant, [snippet_id(tenant, *step) for step in gone.steps])
+    # A new step may have the id of an erased one.
+    points = sum(journal.entry(tenant, each.trajectory, each.step) is None for each in held)
     told = len(words_left(folder, gone))
-    proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
+    proof = search_files(folder, ingestor, traces, tenant=tenant)
     if journal.path is not None and any(found.startswith(journal.path.name) for found in proof.found):
         journal.compact()
-        proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
+        proof = search_files(folder, ingestor, traces, tenant=tenant)
     left = {"files beside the journal: {} words": told, "the store: {} points": points}
     found = (*proof.found, *(where.format(number) for where, number in left.items() if number))
     clear_text_caches()
@@ -146,7 +145,7 @@ def _delete_points(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: 
 
 
 def _take_out_everywhere(
-    ingestor: Ingestor, group: Sequence[Selected], gone: Sequence[Entry], tenant: str, trajectory: str
+    ingestor: Ingestor, group: Sequence[Selected], entries: Sequence[Entry], *, tenant: str, trajectory: str
 ) -> None:
     """Erase steps of a trajectory from all that is derived, from the journal, and from the labels of other steps."""
     # The journal does not say any more that they are stored, in case they stay for an interruption.
@@ -154,6 +153,7 @@ def _take_out_everywhere(
     steps = [each.step for each in group if each.seq in there]  # a new step may have the id of an erased one
     for projection in ingestor.projections:
         projection.erase(tenant, trajectory=trajectory, steps=steps)
+    gone = [entry for entry in entries if entry.trajectory == trajectory]
     take_out(ingestor.journal, group, gone, tenant=tenant, trajectory=trajectory)
 
 

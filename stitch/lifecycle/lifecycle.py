@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from stitch.core import trajectory_name
 from stitch.core.arguments import told_in_a_line
 from stitch.core.times import Time
-from stitch.errors import ScopeError
+from stitch.errors import InputError, ScopeError
 from stitch.lm import charged_to
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from stitch.lifecycle.backup import BackedUp
     from stitch.lifecycle.correct import Correction
     from stitch.lifecycle.erase import Erased
-    from stitch.lifecycle.handover import Handover
-    from stitch.lifecycle.relabel import Relabeled
+    from stitch.lifecycle.relabel import Handover, Relabeled
     from stitch.lifecycle.repair import Repaired, Verification
     from stitch.lifecycle.retention import Expiry
     from stitch.lifecycle.selection import Selector
@@ -110,6 +109,8 @@ class Lifecycle:
         """
         from stitch.lifecycle.correct import correct
 
+        if isinstance(asks, str):
+            raise InputError("the asks of a correction are several texts, and not one", hint="put it into a list")
         correct(self._writer, tenant=self._tenant, trajectory=trajectory_name(trajectory), step=step, at=time.time(),
                 by=by, text=text, labels=labels, references=references, asks=asks,
                 metadata=metadata)  # fmt: skip
@@ -280,7 +281,7 @@ class Lifecycle:
 
     def handover(self, labeler: OfflineLabeler) -> Handover:
         """Windows for labeling elsewhere, by a batch of a provider or by a person, and the way back for the replies."""
-        from stitch.lifecycle.handover import Handover
+        from stitch.lifecycle.relabel import Handover
 
         return Handover(self._writer, labeler=labeler, tenant=self._tenant, ledger=self._ledger)
 

@@ -16,7 +16,7 @@ from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import DamagedRecordError, Journal
 from stitch.journal.entries import Entry, differences
-from stitch.lifecycle.next_store import next_store, put_in_place
+from stitch.lifecycle.folder import next_store, put_in_place
 from stitch.lifecycle.tree_transfer import faults_of_trees
 from stitch.store import QdrantStore
 from stitch.themes.grouping import KIND as THEMES

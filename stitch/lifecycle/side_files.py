@@ -178,14 +178,18 @@ class _Judge:
         if any((value.get("trajectory"), step) in self._gone.steps for step in ids if isinstance(step, str)):
             return True
         source, reason = (each if isinstance(each := value.get(name), str) else "" for name in ("source", "reason"))
-        if source and any(source == each or each.endswith(os.sep + source) for each in self._files):
-            return True  # a path, as somebody wrote it, of an erased trajectory
-        if any(
-            repr(step) in reason and ("trajectory" not in reason or repr(trajectory) in reason)
-            for trajectory, step in (self._gone.steps if reason else ())
-        ):
-            return True  # errors speak so of a step
+        if self._is_file(source) or (reason and any(_names_step(reason, *each) for each in self._gone.steps)):
+            return True
         return not self._gone.trajectories.isdisjoint(value) or any(map(self._names, value.values()))
+
+    def _is_file(self, path: str) -> bool:
+        """Whether a path, as somebody wrote it, is that of an erased trajectory."""
+        return bool(path) and any(path == each or each.endswith(os.sep + path) for each in self._files)
+
+
+def _names_step(reason: str, trajectory: str, step: str) -> bool:
+    """Whether a reason speaks of a step, as errors write it."""
+    return repr(step) in reason and ("trajectory" not in reason or repr(trajectory) in reason)
 
 
 def _without_names(line: bytes, charge: dict[str, Any], gone: ErasureTarget) -> bytes:

@@ -122,6 +122,11 @@ def words_in(texts: Iterable[str]) -> set[str]:
     return {word for word in split_names("\n".join(texts)) if len(word) >= LEAST_LETTERS or not word.isascii()}
 
 
+def words_of(entries: Iterable[Entry]) -> set[str]:
+    """All words of steps, their ids among them, but the shortest."""
+    return words_in(text for entry in entries for text in (entry.id, *texts_of_step(entry)))
+
+
 def texts_of_step(entry: Entry) -> Iterator[str]:
     """All that a step says, in any field but its id."""
     step = entry.step

@@ -19,8 +19,8 @@ from typing_extensions import override
 from stitch.core import Step
 from stitch.core.steps import without_surrogates
 from stitch.errors import InputError, StepRejectedError
-from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
 from stitch.lifecycle.lifecycle import Lifecycle
+from stitch.lifecycle.relabel import Handover, NumberedLine, TakenIn
 from stitch.lm import Ledger, Totals
 from stitch.memory import Memory, MemoryStatus
 from stitch.server.client import Client, Remote, passed_on

@@ -20,7 +20,7 @@ from typing_extensions import NotRequired, Required, TypedDict
 from stitch.core import KeptTrajectory
 from stitch.core.arguments import checked
 from stitch.errors import InputError, StepRejectedError
-from stitch.lifecycle.handover import NumberedLine
+from stitch.lifecycle.relabel import NumberedLine
 from stitch.server.operations.operation import LINES, OPERATIONS, Action, Procedure
 from stitch.server.protocol import step_or_message
 
@@ -66,7 +66,7 @@ _KINDS: Mapping[str, str] = {
     "": "stitch.memory:Memory",
     "ledger": "stitch.lm:Ledger",
     "lifecycle": "stitch.lifecycle.lifecycle:Lifecycle",
-    "handover": "stitch.lifecycle.handover:Handover",
+    "handover": "stitch.lifecycle.relabel:Handover",
     "hierarchy": "stitch.themes:Themes",
     "trees": "stitch.trees.requests.trees:Trees",
     "tree": "stitch.trees.requests.versioned:VersionedTree",

@@ -29,13 +29,12 @@ class StoreFolder:
         facts: What the store is made with.
         what: The store, for messages.
         location: The memory, as a command names it.
-        create: Whether a store may be made where there is none.
         segments: Where in it the engine has the points; None if they are elsewhere.
 
     Raises:
         StoreLockedError: Somebody else has it open.
         StoreMismatchError: It was written with another embedder or schema, or by another version; nothing was touched.
-        StoreError: There is no store, the folder cannot be used, or a file is damaged.
+        StoreError: The folder cannot be used, or a file is damaged.
     """
 
     def __init__(
@@ -45,7 +44,6 @@ class StoreFolder:
         facts: Mapping[str, str | int],
         what: str,
         location: str,
-        create: bool = True,
         segments: str | None = None,
     ) -> None:
         self.path, self._facts, self._what, self._segments = path, facts, what, segments
@@ -54,8 +52,6 @@ class StoreFolder:
         self._note = path / "store.json"
         if self._note.exists():
             self._is_earlier()
-        elif not create:
-            raise StoreError(f"there is no memory at {location!r}", hint=f"stitch ingest FILE --memory {location}")
         with system_errors(StoreError, f"{what} cannot be made"):
             make_private_folder(path, parents=True)
         self.owner = Ownership(path / OWNER_NOTE, what=what)

@@ -44,17 +44,14 @@ class QdrantStore:
         path: The folder of the store. Everything of it lies in its subfolder `store`.
         embedder_name: The embedder whose vectors are stored; compared with what the store was made with.
         dimension: The length of its vectors.
-        create: Whether a store may be made where there is none.
 
     Raises:
         StoreLockedError: Another process, or another store of this one, has it open.
         StoreMismatchError: It was written with another embedder or schema, or by another version.
-        StoreError: There is no store, the folder cannot be used, or a file is damaged.
+        StoreError: The folder cannot be used, or a file is damaged.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, embedder_name: str, dimension: int, create: bool = True
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, embedder_name: str, dimension: int) -> None:
         self.path = Path(path)
         self._embedder_name, self._dimension = embedder_name, dimension
         self._calls, self._writes = ProcessLock(self._what), ProcessLock(self._what)
@@ -65,7 +62,6 @@ class QdrantStore:
             facts={"schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension},
             what=self._what,
             location=self._location,
-            create=create,
             segments=self._segments,
         )
         try:

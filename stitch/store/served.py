@@ -55,10 +55,9 @@ class ServerStore(QdrantStore):
         dimension: int,
         building: bool = False,
         shared: bool = False,
-        create: bool = True,
     ) -> None:
         self._server, self._journal, self._building, self._shared = server, journal, building, shared
-        super().__init__(path, embedder_name=embedder_name, dimension=dimension, create=create)
+        super().__init__(path, embedder_name=embedder_name, dimension=dimension)
 
     def sibling(self, path: Path) -> ServerStore:
         """A store like this one in another folder and the other collection, made if it is not there."""

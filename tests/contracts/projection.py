@@ -8,7 +8,7 @@ from doubles.journal_lives import live
 from doubles.journaling import MemoryJournal
 from stitch.core import Projection
 from stitch.journal import Journal
-from stitch.journal.projections import follow
+from stitch.journal.journal import follow
 
 Derive = Callable[[Journal], tuple[Projection, Callable[[], Any]]]
 """A projection of a journal, begun where an earlier one of it was left, and what tells all that it holds."""

@@ -28,7 +28,7 @@ from stitch.lifecycle import erase as erasing
 from stitch.lifecycle.backup import back_up, check_backup
 from stitch.lifecycle.correct import correct, history
 from stitch.lifecycle.erase import erase, finish_purge
-from stitch.lifecycle.next_store import finish_move
+from stitch.lifecycle.folder import finish_move
 from stitch.lifecycle.relabel import relabel
 from stitch.lifecycle.repair import rebuild, verify
 from stitch.lifecycle.retention import expire, retire
@@ -251,7 +251,7 @@ def wrong_in(folder: Path) -> Iterator[str]:
     about = json.loads((folder / "store" / "store.json").read_text())
     embedder = HashingEmbedder(about["dimension"])
     with (
-        closing(QdrantStore(folder, embedder_name=embedder.name, dimension=embedder.dimension, create=False)) as store,
+        closing(QdrantStore(folder, embedder_name=embedder.name, dimension=embedder.dimension)) as store,
         closing(Journal(folder / "journal.sqlite")) as journal,
     ):
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=ScriptedLabeler(name="none"))

@@ -13,7 +13,7 @@ from doubles.embedding import EmbeddingServer
 from stitch import Memory, Step, open_memory
 from stitch.errors import EmbedderError, StitchError, StoreError, StoreLockedError, StoreMismatchError
 from stitch.ingest.snippets import SnippetProjection
-from stitch.lifecycle.next_store import NEXT_FOLDER, next_store
+from stitch.lifecycle.folder import NEXT_FOLDER, next_store
 from stitch.lifecycle.repair import Repaired, repair, verify
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import reindex_memory

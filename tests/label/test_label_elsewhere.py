@@ -15,7 +15,7 @@ from stitch.factory import open_memory
 from stitch.label.local import LocalLabeler
 from stitch.label.model.offline import OfflineLabeler
 from stitch.label.model.written import WrittenLabeler, read_written
-from stitch.lifecycle.handover import NumberedLine
+from stitch.lifecycle.relabel import NumberedLine
 from stitch.lifecycle.selection import Selector
 from stitch.lm.batch import read_reply, write_request
 from stitch.memory import Memory

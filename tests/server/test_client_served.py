@@ -14,7 +14,7 @@ from stitch import Memory, Step, open_memory
 from stitch.errors import OwnerLostError, ScopeError, StitchError
 from stitch.label.local import LocalLabeler
 from stitch.label.model.offline import OfflineLabeler
-from stitch.lifecycle.handover import Handover, NumberedLine
+from stitch.lifecycle.relabel import Handover, NumberedLine
 from stitch.lm import Price
 from stitch.lm.batch import write_request
 from stitch.testing.model import label_by_rules

@@ -84,7 +84,7 @@ def test_a_reopened_store_ranks_as_before(tmp_path: Path) -> None:
         for tenant in ("t", "u"):
             store.delete(tenant, gone)
     for _ in range(2):
-        with closing(open_store(tmp_path, create=False)) as store:
+        with closing(open_store(tmp_path)) as store:
             assert store.count() == 110
             for _ in range(50):
                 query, vocabulary = random_query(rng)
@@ -231,13 +231,6 @@ def test_a_point_is_read_and_filtered_by_the_engine_alone(tmp_path: Path) -> Non
         "scope": "hotel", "event_types": ["ask"], "entity_types": ["price", "place"], "origin": "agent", "trust": 2,
         "setup": 0, "schema_version": 1, "recorded": "2017-07-14T02:40:00Z",
     }  # fmt: skip
-
-
-def test_a_missing_memory_is_not_made_unasked(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no memory") as caught:
-        open_store(tmp_path / "absent", create=False)
-    assert "stitch ingest" in caught.value.hint
-    assert not (tmp_path / "absent").exists()
 
 
 def test_no_file_is_named_after_a_tenant(tmp_path: Path) -> None:

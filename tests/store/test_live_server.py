@@ -17,8 +17,7 @@ from contracts.store import MakeStore, SnippetStoreContract
 from contracts.worlds import DIMENSION, EMBEDDER, random_query, random_records
 from stitch.store import QdrantStore, ServerStore
 from stitch.store.collection import drop
-from stitch.store.connection import Server
-from stitch.store.options import QdrantOptions
+from stitch.store.connection import QdrantOptions, Server
 
 LIVE = os.environ.get("STITCH_TEST_QDRANT_URL") or os.environ.get("STITCH_QDRANT_URL")
 JOURNAL = "live tests"

@@ -29,8 +29,7 @@ from doubles.qdrant import LoopbackQdrant
 from stitch.core import ContextualIntent, DensityQuery, SnippetRecord, snippet_id
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store import ServerStore
-from stitch.store.connection import Server
-from stitch.store.options import QdrantOptions
+from stitch.store.connection import QdrantOptions, Server
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from stitch.label.model.compiled import PredictorState, load_program
-from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
+from stitch.lifecycle.relabel import Handover, NumberedLine, TakenIn
 from stitch.lm import Price
 from stitch.lm.batch import BatchRequest
 from stitch.memory import Memory
