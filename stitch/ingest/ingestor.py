@@ -79,28 +79,14 @@ class Ingestor:
     Safe to use from several threads. Steps of different trajectories are worked on side by side; those of one
     trajectory one after the other.
 
-    Args:
-        journal: The truth. Closed by `close`.
-        store: Where snippets go. Closed by `close`.
-        embedder: Makes their vectors.
-        labeler: Makes their labels.
-        lexical: Makes their lexical weights.
-        observer: Is told what happens; it must not raise (see `stitch.observe.Observers`).
-        clock: Gives Unix seconds.
-        timer: Gives seconds that no change of the clock moves.
-        interrupt: Gives up the calls of a model that labels wait for, at once and for good.
-        only: Label the steps of this tenant alone when taking up what was left (`recover`, `flush`): the text of others
-            is not shown to a labeler that they did not choose. None if the labeler is everybody's.
-        redact: Whether secrets are taken out of steps before anything of them is written.
-        redact_also: Takes more out of texts, behind the rules that are there.
-        label_threads: In how many threads labels follow. With 0 they are made by whoever adds.
-        vectors: When steps get theirs.
-        live_sessions: How many trajectories are kept ready to go on; others are resumed from the journal.
-        checkpoint_steps: After how many steps a trajectory's labeling is saved.
-        flush_steps: After how many puts the store is flushed.
-        projections: What else is derived from the journal: it is caught up by `recover`, follows at each flush of the
-            store, and is told of erasures first.
-        role: Who labels; all but `ALONE` share the journal with workers.
+    `observer` must not raise (see `stitch.observe.Observers`). `timer` gives seconds that no change of the clock moves.
+    `interrupt` gives up the calls of a model that labels wait for, at once and for good.
+    With `only` the steps of this tenant alone are labeled when what was left is taken up (`recover`, `flush`): the text
+    of others is not shown to a labeler that they did not choose.
+    `live_sessions` trajectories are kept ready to go on; others are resumed from the journal. After `checkpoint_steps`
+    steps a trajectory's labeling is saved, after `flush_steps` puts the store is flushed.
+    `projections` are what else is derived from the journal: they are caught up by `recover`, follow at each flush of
+    the store, and are told of erasures first.
     """
 
     def __init__(
@@ -411,11 +397,8 @@ class Ingestor:
     def close(self, *, finish: bool = True) -> None:
         """Flush, and close journal and store; closing twice is harmless. What waits for the store is told.
 
-        Vectors that an earlier process left are not waited for.
-
-        Args:
-            finish: Label what waits for labels first. If not, it stays accepted, and `recover` goes on with it; a call
-                of a model that is under way is given up.
+        Vectors that an earlier process left are not waited for. Unless `finish`, what waits for labels stays accepted,
+        and `recover` goes on with it; a call of a model that is under way is given up.
         """
         if self._closed:
             return

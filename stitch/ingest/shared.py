@@ -79,11 +79,8 @@ class FencedWorker(Worker):
     def work(self, tenant: str, trajectory: str, *, upto: int = 0, whole: bool = False) -> int:
         """Bring a trajectory as far as it can come.
 
-        Args:
-            tenant: Whose it is.
-            trajectory: Its name.
-            upto: The steps before this position have waited for their window long enough.
-            whole: Let no step wait, and try again what failed.
+        The steps before the position `upto` have waited for their window long enough. With `whole` no step is let wait,
+        and what failed is tried again.
 
         Returns:
             The position up to which steps wait for a window; 0 if none does.

@@ -332,8 +332,7 @@ class Worker:
     def put_left(self, *, found: bool = True) -> None:
         """Put all that was left, now; what a store that is away, or that fails, does not take goes on waiting.
 
-        Args:
-            found: Whether also if nothing was left but by an earlier process.
+        With `found` also if nothing was left but by an earlier process.
         """
         if self._pending or self._store_health.reason or (found and self._found):
             self._found = False

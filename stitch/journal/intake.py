@@ -55,14 +55,8 @@ class Intake(Part):
         back as it was first accepted; one whose id is known with other content, or that is too long, is rejected.
         One that was erased (see `erase`) is not accepted: it comes back with the state `ERASED`.
 
-        Args:
-            steps: What to accept.
-            tenant: Whose trajectory it is.
-            trajectory: Its name; a new one begins a trajectory.
-            recorded: When this happens, in Unix seconds.
-            whole: Accept all or nothing; what was erased is left out of this.
-            again: Accept also what was erased.
-            redacted: What was taken out of steps, by their place in `steps`.
+        With `whole` all or nothing is accepted, but for what was erased; with `again` also that. `recorded` is when it
+        happens, in Unix seconds; `redacted` what was taken out of steps, by their place in `steps`.
 
         Raises:
             StepRejectedError: `whole` was asked for and a step is rejected; nothing was accepted.

@@ -40,15 +40,11 @@ class Records(Part):
     ) -> list[int]:
         """Keep several records at once, all or none; return their numbers.
 
-        Args:
-            tenant: Whose.
-            records: What to keep, in order.
-            last: The number of the last record of the first one's kind and key, as whoever writes knows it; 0 if there
-                is none. Any is right if None.
-            instead_of: Keys of the first one's kind whose records are erased in the same stroke, as by `erase_records`.
+        Records of the keys `instead_of` and the first one's kind are erased in the same stroke, as by `erase_records`.
 
         Raises:
-            ConflictError: Another one came after `last`; nothing was kept.
+            ConflictError: Another one of the first one's kind and key came after the number `last`, 0 for none, which
+                whoever writes knows as the last one; nothing was kept.
         """
         if not records:
             return []

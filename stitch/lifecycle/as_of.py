@@ -77,11 +77,7 @@ def moment_of(journal: Journal, as_of: Time, *, tenant: str, trajectory: str | N
 
 
 def _moment_at(seconds: float) -> Moment:
-    """The moment of Unix seconds, which can be written down as a date.
-
-    Raises:
-        InputError: They cannot.
-    """
+    """The moment of Unix seconds, which have to be of a time that can be written down as a date."""
     if not _YEAR_1 <= seconds < _YEAR_10000:
         raise InputError(f"{seconds!r} is no time", hint="give Unix seconds, or a time as 2026-03-01T12:00")
     return Moment(float(seconds))

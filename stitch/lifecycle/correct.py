@@ -47,10 +47,6 @@ def correct(
     With another text, references, summary and asks of the old one go; a source that gives the step as it was changes
     nothing. What is empty takes all away, what is None leaves it. `by` goes into `StepLabels.made_by`. What a step is
     already is not stored again.
-
-    Raises:
-        InputError: There is no such step, it is retired, waits for the labels that are to be corrected, no reference
-            is undone, or a kind of labels is unknown.
     """
     if not labels and all(given is None for given in (text, references, asks, metadata)):
         raise InputError("nothing to correct is given", hint="give a text, labels of some kind, references or asks")
@@ -145,11 +141,7 @@ class _Correction:
 
 
 def history(journal: Journal, *, tenant: str, trajectory: str, step: str) -> list[Revision]:
-    """Earlier revisions of a step, one before each of its corrections, oldest first.
-
-    Raises:
-        InputError: There is no such step.
-    """
+    """Earlier revisions of a step, one before each of its corrections, oldest first."""
     seq = _entry(journal, tenant, trajectory, step).seq
     return journal.revisions([seq]).get(seq, [])
 

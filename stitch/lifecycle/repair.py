@@ -227,11 +227,6 @@ def rebuild(ingestor: Ingestor) -> int:
     """Build the store anew while it serves, and go on with it; see `Lifecycle.reindex`.
 
     Only at the end do writers wait, until what came in between is in the new store too.
-
-    Raises:
-        JournalError: Steps are damaged in the journal; the old store stays as it is.
-        StoreError: The store is one that cannot be replaced.
-        StoreLockedError: Another process builds one.
     """
     serving = ingestor.store
     if not isinstance(serving, QdrantStore):

@@ -109,13 +109,10 @@ def expire(
     dry_run: bool = False,
     trust_clock: bool = False,
 ) -> Expiry:
-    """Apply retention rules to the steps of a tenant. An interrupted call is to be repeated.
+    """Apply retention rules to the steps of a tenant, in any order; see `Lifecycle.expire`.
 
-    Rules are in any order; what is to be erased is erased first. By a clock that has jumped back, fewer steps are old
-    enough.
-
-    Raises:
-        InputError: The clock may have jumped ahead (`MOST_SILENT_DAYS`); nothing was changed.
+    An interrupted call is to be repeated: what is to be erased is erased first. By a clock that has jumped back, fewer
+    steps are old enough.
     """
     found = _found(ingestor, rules, tenant=tenant, now=now)
     proof = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
@@ -14,18 +14,16 @@ from stitch.errors import StoreError, StoreUnavailableError, some_of
 from stitch.store.collection import SHARED, CollectionInfo, limits_of
 from stitch.store.connection import Server
 from stitch.store.points import (
-    WORDS,
+    Fields,
     Id,
     Point,
+    Points,
     Scores,
     Search,
-    StoredPoint,
     Where,
     filter_of,
     name_of,
     named_vectors,
-    stored_point,
-    vector_names,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ ShardKey: TypeAlias = str | int
 _log = logging.getLogger(__name__)
 
 
-class ClientPoints:
+class ClientPoints(Points):
     """The points of a collection; see `Points`. What was written is in the server's log when a call returns."""
 
     durable = True
@@ -118,34 +116,21 @@ class ClientPoints:
                     shard_key=self._shard_of(where.tenant),
                 )  # fmt: skip
 
-    def retrieve(
-        self, ids: Sequence[Id], *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False
-    ) -> dict[Id, StoredPoint]:
-        """Points by id; see `Points.retrieve`."""
-        options = {"with_payload": fields, "with_vectors": vector_names(words=words, dense=dense), **self._reading}
-        found = []
-        for part in _parts(list(map(name_of, ids)), self._limits.page):
-            found += self._ask("read", "retrieve", part, **options)
-        return {made.id: made for made in map(_stored, found)}
+    def _found(self, ids: Sequence[Id], fields: Fields, vectors: Fields) -> list[Any]:
+        options = {"with_payload": fields, "with_vectors": vectors, **self._reading}
+        parts = _parts(list(map(name_of, ids)), self._limits.page)
+        return [point for part in parts for point in self._ask("read", "retrieve", part, **options)]
 
-    def scroll(self, where: Where, *, fields: Sequence[str] | bool, dense: bool = False) -> Iterator[StoredPoint]:
-        """All points that pass; see `Points.scroll`."""
-        return self._all(where, with_payload=fields, with_vectors=vector_names(words=False, dense=dense))
+    def _page(self, where: Where, offset: Any, fields: Fields, vectors: Fields) -> tuple[Sequence[Any], Any]:
+        page: tuple[Sequence[Any], Any] = self._ask(
+            "read", "scroll", _filter(where), limit=self._limits.page, offset=offset, with_payload=fields,
+            with_vectors=vectors, shard_key_selector=self._shard_of(where.tenant), **self._reading,
+        )  # fmt: skip
+        return page
 
-    def words(self, where: Where) -> Iterator[Collection[int]]:
-        """The words of points; see `Points.words`."""
-        points = self._all(where, with_payload=False, with_vectors=[WORDS])
-        return (point.words for point in points if point.words)
-
-    def _all(self, where: Where, **options: Any) -> Iterator[StoredPoint]:
-        options |= {"shard_key_selector": self._shard_of(where.tenant), **self._reading}
-        offset, begun = None, False
-        while offset is not None or not begun:
-            points, offset = self._ask(
-                "read", "scroll", _filter(where), limit=self._limits.page, offset=offset, **options
-            )
-            begun = True
-            yield from map(_stored, points)
+    @staticmethod
+    def _number(point: Any) -> Id:
+        return UUID(str(point.id)).int
 
     def delete(self, ids: Sequence[Id]) -> None:
         """Delete points; the server frees their bytes when it likes."""
@@ -160,12 +145,6 @@ class ClientPoints:
         """Count the points that pass."""
         shard = self._shard_of(where.tenant)
         return int(self._ask("read", "count", _filter(where), exact=True, shard_key_selector=shard).count)
-
-    def flush(self) -> None:
-        """Do nothing: what was put is in the server's log already."""
-
-    def purge(self) -> None:
-        """Do nothing: the server frees the room of what was deleted when it likes."""
 
     def close(self) -> None:
         """Let go of the connection; closing twice is harmless."""
@@ -218,10 +197,6 @@ class ClientPoints:
 def _parts(every: Sequence[Any], size: int) -> Iterator[Any]:
     """Parts of so many. Each is a request of its own: one that has to wait repeats no other."""
     return (every[start : start + size] for start in range(0, len(every), size))
-
-
-def _stored(point: Any) -> StoredPoint:
-    return stored_point(point, UUID(str(point.id)).int)
 
 
 def _filter(where: Where) -> Any:

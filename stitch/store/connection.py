@@ -125,9 +125,7 @@ class Server:
     def ask(self, doing: str, request: Callable[[QdrantClient], T]) -> T:
         """Make a request, or several that may be repeated together, of the first URL that answers.
 
-        Args:
-            doing: What for, as it stands after "cannot" in an error: "search".
-            request: Is given the client to make them with.
+        `doing` says what for, as it stands after "cannot" in an error: "search".
 
         Raises:
             StoreUnavailableError: No URL answers, or the server has no room for the request now.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,15 @@ from stitch.store.points import (
     DENSE,
     LABELS,
     WORDS,
+    Fields,
     Id,
     Point,
+    Points,
     Scores,
     Search,
-    StoredPoint,
     Where,
     filter_of,
     named_vectors,
-    stored_point,
-    vector_names,
 )
 
 _PAGE = 256
@@ -47,7 +46,7 @@ _HINTS = (
 )
 
 
-class EdgePoints:
+class EdgePoints(Points):
     """The points of a shard in a folder; see `Points`.
 
     The engine writes no log: what was put or deleted since `flush` may be lost with the process, and is put again from
@@ -140,33 +139,23 @@ class EdgePoints:
             self._sole[where.tenant] = self.count(where) == self.count(Where())
         return Where() if self._sole[where.tenant] else where
 
-    def retrieve(
-        self, ids: Sequence[Id], *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False
-    ) -> dict[Id, StoredPoint]:
-        """Points by id; see `Points.retrieve`."""
-        wanted = vector_names(words=words, dense=dense)
+    def _found(self, ids: Sequence[Id], fields: Fields, vectors: Fields) -> list[Any]:
         with self._errors("read"):
-            points = self._shard.retrieve(list(map(_uuid, ids)), fields, wanted) if ids else []
-        return {(made := stored_point(point, point.id.int)).id: made for point in points}
+            found: list[Any] = self._shard.retrieve(list(map(_uuid, ids)), fields, vectors)
+        return found
 
-    def scroll(self, where: Where, *, fields: Sequence[str] | bool, dense: bool = False) -> Iterator[StoredPoint]:
-        """All points that pass; see `Points.scroll`."""
-        points = self._all(where, with_payload=fields, with_vector=vector_names(words=False, dense=dense))
-        return (stored_point(point, point.id.int) for point in points)
+    def _page(self, where: Where, offset: Any, fields: Fields, vectors: Fields) -> tuple[list[Any], Any]:
+        wanted: Any = {"with_payload": fields, "with_vector": vectors}
+        with self._errors("read"):
+            page: tuple[list[Any], Any] = self._shard.scroll(
+                engine.ScrollRequest(offset=offset, limit=_PAGE, filter=_filter(where), **wanted)
+            )
+        return page
 
-    def words(self, where: Where) -> Iterator[Collection[int]]:
-        """The words of points; see `Points.words`."""
-        vectors = (point.vector for point in self._all(where, with_payload=False, with_vector=[WORDS]))
-        return (own[WORDS].indices for own in vectors if own and WORDS in own)
-
-    def _all(self, where: Where, **options: Any) -> Iterator[Any]:
-        offset, begun = None, False
-        while offset is not None or not begun:
-            request = engine.ScrollRequest(offset=offset, limit=_PAGE, filter=_filter(where), **options)
-            with self._errors("read"):
-                points, offset = self._shard.scroll(request)
-            begun = True
-            yield from points
+    @staticmethod
+    def _number(point: Any) -> Id:
+        number: Id = point.id.int
+        return number
 
     def delete(self, ids: Sequence[Id]) -> None:
         """Delete points; see `Points.delete`."""

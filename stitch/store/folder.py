@@ -24,12 +24,8 @@ _log = logging.getLogger(__name__)
 class StoreFolder:
     """A folder, claimed for this process until `release`.
 
-    Args:
-        path: Where.
-        facts: What the store is made with.
-        what: The store, for messages.
-        location: The memory, as a command names it.
-        segments: Where in it the engine has the points; None if they are elsewhere.
+    `facts` are what the store is made with, `what` and `location` name store and memory in messages and commands, and
+    `segments` is where in it the engine has the points, if they are here.
 
     Raises:
         StoreLockedError: Somebody else has it open.

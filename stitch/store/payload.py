@@ -149,11 +149,7 @@ def _moment(said: object) -> str | None:
 
 
 def from_payload(payload: Mapping[str, Any], *, validate: bool = False) -> MemorySnippet:
-    """The snippet of a payload.
-
-    Args:
-        payload: As `to_payload` made it; what is no field of a snippet is passed over.
-        validate: Whether every field is looked at, which takes longer.
+    """The snippet of a payload; what is no field of one is passed over. To `validate` every field takes longer.
 
     Raises:
         StoreError: It is none.

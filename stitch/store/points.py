@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from stitch.store.payload import clock
 
@@ -16,6 +17,9 @@ DENSE, WORDS, LABELS = "dense", "words", "labels"
 
 
 _NAME = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+Fields: TypeAlias = "Sequence[str] | bool"
+"""Names of fields or vectors; all of them, or none."""
 
 Id = int
 """The 128 bits of a UUID, which compare quicker than its text."""
@@ -109,15 +113,17 @@ class Scores(NamedTuple):
     values: list[float]
 
 
-class Points(Protocol):
+class Points(ABC):
     """The points of a collection. Each method raises `StoreError` where it cannot do what it says."""
 
     durable: bool
     """Whether what was written survives the death of this process at once, and not only after `flush`."""
 
+    @abstractmethod
     def upsert(self, points: Sequence[Point]) -> None:
         """Write points; those that are there are replaced."""
 
+    @abstractmethod
     def search(self, searches: Sequence[Search]) -> list[Scores]:
         """The results of searches, in their order, as one request."""
 
@@ -125,30 +131,63 @@ class Points(Protocol):
         self, ids: Sequence[Id], *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False
     ) -> dict[Id, StoredPoint]:
         """Points by id, with all or some fields of their payload; those that are not there are left out."""
+        wanted = [name for name, asked in ((WORDS, words), (DENSE, dense)) if asked] or False
+        return {made.id: made for made in map(self._stored, self._found(ids, fields, wanted) if ids else ())}
 
     def scroll(self, where: Where, *, fields: Sequence[str] | bool, dense: bool = False) -> Iterator[StoredPoint]:
         """All points that pass, in no order, with all or some fields of their payload."""
+        return map(self._stored, self._all(where, fields, [DENSE] if dense else False))
 
     def words(self, where: Where) -> Iterator[Collection[int]]:
         """The words of each point that passes and has any."""
+        vectors = (point.vector for point in self._all(where, False, [WORDS]))
+        return (own[WORDS].indices for own in vectors if own and WORDS in own)
 
+    @abstractmethod
     def delete(self, ids: Sequence[Id]) -> None:
         """Delete points; those that are not there are no error."""
 
+    @abstractmethod
     def count(self, where: Where) -> int:
         """Count the points that pass."""
 
-    def flush(self) -> None:
+    def flush(self) -> None:  # noqa: B027 - a server has nothing to do
         """Make everything written survive a loss of power."""
 
-    def purge(self) -> None:
+    def purge(self) -> None:  # noqa: B027 - a server frees room when it likes
         """Leave no byte of deleted points in files of this machine."""
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of it; closing twice is harmless."""
 
+    @abstractmethod
     def leave_to_parent(self) -> None:
         """In a fork: do nothing to it any more, whatever becomes of this process."""
+
+    @abstractmethod
+    def _found(self, ids: Sequence[Id], fields: Fields, vectors: Fields) -> Iterable[Any]: ...
+
+    @abstractmethod
+    def _page(self, where: Where, offset: Any, fields: Fields, vectors: Fields) -> tuple[Sequence[Any], Any]: ...
+
+    @staticmethod
+    @abstractmethod
+    def _number(point: Any) -> Id: ...
+
+    def _all(self, where: Where, fields: Fields, vectors: Fields) -> Iterator[Any]:
+        offset, begun = None, False
+        while offset is not None or not begun:
+            points, offset = self._page(where, offset, fields, vectors)
+            begun = True
+            yield from points
+
+    def _stored(self, point: Any) -> StoredPoint:
+        vectors = point.vector  # made of the engine's own each time it is asked for, as is the payload
+        vectors = vectors if isinstance(vectors, dict) else {}
+        sparse = vectors.get(WORDS)
+        words = () if sparse is None else sparse.indices
+        return StoredPoint(self._number(point), point.payload or {}, words, vectors.get(DENSE) or ())
 
 
 def named_vectors(point: Point, sparse: Callable[..., Any]) -> Any:
@@ -160,20 +199,6 @@ def named_vectors(point: Point, sparse: Callable[..., Any]) -> Any:
         if weights
     }
     return {DENSE: list(point.dense), **made}
-
-
-def vector_names(*, words: bool, dense: bool) -> list[str] | bool:
-    """Names of the vectors to fetch."""
-    return [name for name, asked in ((WORDS, words), (DENSE, dense)) if asked] or False
-
-
-def stored_point(point: Any, number: Id) -> StoredPoint:
-    """A point that the engine or its client gave."""
-    vectors = point.vector  # made of the engine's own each time it is asked for, as is the payload
-    vectors = vectors if isinstance(vectors, dict) else {}
-    sparse = vectors.get(WORDS)
-    words = () if sparse is None else sparse.indices
-    return StoredPoint(number, point.payload or {}, words, vectors.get(DENSE) or ())
 
 
 def filter_of(where: Where, models: Any, *, numbers: Any, moments: Any, has_id: Any) -> Any:

@@ -75,9 +75,7 @@ def halved(lexical: Number) -> Number:
 def informativeness(carrying: int, *, snippets: int) -> float:
     """Inverse document frequency of BM25, ln(1 + (N - n + .5) / (n + .5)), to the power 1.3.
 
-    Args:
-        carrying: How many snippets of the tenant have the word.
-        snippets: How many snippets of the tenant have any word.
+    Of N `snippets` of the tenant that have any word n are `carrying` this one.
     """
     rarity: float = math.log(1 + (snippets - carrying + 0.5) / (carrying + 0.5)) ** RARITY
     return rarity
@@ -103,12 +101,6 @@ def words_as_kept(words: SparseVector) -> dict[int, float]:
 
 def check_vectors(vector: Any, words: SparseVector, *, dimension: int, what: str) -> None:
     """Refuse a vector or lexical weights that no engine can count with: Qdrant takes NaN.
-
-    Args:
-        vector: None if there is none.
-        words: The lexical weights.
-        dimension: How long the vector has to be.
-        what: What they are of, for messages.
 
     Raises:
         StoreError: The vector has another length or holds what is not a finite number; or weights are negative, not
