@@ -28,7 +28,7 @@ def main() -> None:
         sys.exit(130)
     finally:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is open any more
+            signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # nothing is open any more
 
 
 if __name__ == "__main__":

@@ -370,17 +370,30 @@ def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedS
     try:
         return LoadedSettings(Settings.model_validate(values), origins)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]) if first["loc"] else "settings"
-        origin = origins.get(name, "argument")
-        if first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
-            near = ["tenant"] if name == "user_id" else get_close_matches(name, Settings.model_fields, n=1)
-            hint = f"do you mean {near[0]!r}?" if near else "`stitch config` lists the settings"
-            raise SettingsError(f"{name!r} (from {origin}) is no setting", hint=hint) from None
-        raise SettingsError(
-            f"setting {name!r} (from {origin}): {str(first['msg']).removeprefix('Value error, ').lower()}",
-            hint="`stitch config` lists the settings and their values",
-        ) from None
+        raise _wrong_setting(error, origins) from None
+
+
+def _wrong_setting(error: ValidationError, origins: Mapping[str, str]) -> SettingsError:
+    """The error of a value that is wrong: which setting it is, and where it comes from."""
+    wrong = error.errors()
+    first = next((each for each in wrong if each["type"] == "extra_forbidden"), wrong[0])
+    unknown, place = first["type"] == "extra_forbidden", list(map(str, first["loc"])) or ["settings"]
+    origin = origins.get(place[0], "argument")
+    # Of other types, what stands behind the name may be pydantic's own words.
+    name = ".".join(place) if unknown or any(isinstance(each, int) for each in first["loc"]) else place[0]
+    if unknown:
+        known = (
+            [str(each["loc"][-1]) for each in wrong if each["type"] == "missing"]
+            if place[1:]
+            else [*Settings.model_fields]
+        )
+        near = ["tenant"] if name == "user_id" else get_close_matches(place[-1], known, n=1)
+        hint = f"do you mean {near[0]!r}?" if near else "`stitch config` lists the settings"
+        return SettingsError(f"{name!r} (from {origin}) is no setting", hint=hint)
+    return SettingsError(
+        f"setting {name!r} (from {origin}): {str(first['msg']).removeprefix('Value error, ').lower()}",
+        hint="`stitch config` lists the settings and their values",
+    )
 
 
 def plain_values(settings: Settings) -> dict[str, Any]:
@@ -419,7 +432,10 @@ def _read_yaml(path: Path) -> dict[str, Any]:
             text = file.read(_MOST_CHARS + 1)  # a device may have no end
         if len(text) > _MOST_CHARS:
             raise ValueError(f"it has more than {_MOST_CHARS:,} characters")
-        content = yaml.safe_load(text)
+        content, node = yaml.safe_load(text), yaml.compose(text, yaml.SafeLoader)
+        names = [key.value for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"it says {twice!r} twice")
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # a long number is a ValueError
         said = system_reason(error) if isinstance(error, OSError) else str(error)
         reason = " ".join(said.split()).partition(";")[0][:200]

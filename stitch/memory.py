@@ -167,7 +167,7 @@ class Memory(AskedMemory):
         """
         from stitch.sources.given import step_of
 
-        given = Step(role="user", content=step) if isinstance(step, str) else step_of(step)
+        given = step_of({"role": "user", "content": step} if isinstance(step, str) else step)
         if trajectory is None and not isinstance(step, str):
             raise InputError("a step goes to a trajectory", hint="say which: add(step, trajectory=NAME)")
         name = NOTES if trajectory is None else trajectory

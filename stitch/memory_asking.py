@@ -243,6 +243,8 @@ class AskedMemory:
         """A request of what is given; the rest is what the settings say."""
         fields = {**self._defaults.of(k), **{name: value for name, value in given.items() if value is not None}}
         fields["query"] = without_surrogates(query) if isinstance(query, str) else query
+        if isinstance(query, str) and not any(map(str.isalnum, query)) and "intent_filter" not in fields:
+            raise InputError("the question has no word", hint="ask in words")
         if "asked_at" in fields:
             asked_at = said_time(fields["asked_at"])
             if isinstance(asked_at, str) and asked_at.strip().isdecimal():  # Unix seconds, as a command gives them

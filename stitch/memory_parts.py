@@ -70,6 +70,7 @@ class MemoryStatus(BaseModel):
     owner: dict[str, str] = {}  # pydantic copies it
     """The other process that has the memory open, its machine and since when; empty if this one has."""
     schema_version: int = SCHEMA_VERSION
+    """Of what the store keeps of a step; journals and exports have versions of their own."""
 
 
 HITS = 10

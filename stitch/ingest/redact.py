@@ -246,7 +246,8 @@ class Redactor:
                 raise InputError(
                     f"the name of the {what} holds a secret; nothing is written", hint="give it another name"
                 )
-        cleaned = [redact_step(step, also=self._also) for step in steps]
+        most = self._journal.max_step_chars  # what is longer is refused by its length, and need not be gone through
+        cleaned = [(step, ()) if len(step.content) > most else redact_step(step, also=self._also) for step in steps]
         return [step for step, _ in cleaned], {place: taken for place, (_, taken) in enumerate(cleaned) if taken}
 
     def counts(self, tenant: str) -> dict[str, int]:

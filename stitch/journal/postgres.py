@@ -142,7 +142,7 @@ class Postgres(Database):
             refuse_later(self.name, version)
             if version < VERSION:
                 raise StoreMismatchError(
-                    f"journal {self.name!r} has schema version {version}, this library reads {VERSION}",
+                    f"journal {self.name!r} is of journal version {version}, this library reads {VERSION}",
                     hint="no release made it; restore the database from its own backup",
                 )
             if missing := set(metadata.tables) - there:

@@ -133,7 +133,7 @@ def refuse_later(name: str, version: int) -> None:
     """
     if version > VERSION:
         raise StoreMismatchError(
-            f"journal {name!r} has schema version {version}, this library reads {VERSION}",
+            f"journal {name!r} is of journal version {version}, this library reads {VERSION}",
             hint="open it with the version of stitch-memory that wrote it, or a later one",
         )
 

@@ -116,7 +116,7 @@ def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
         raise JournalError(f"the backup {str(folder)!r} is damaged: its {MANIFEST} cannot be read") from error
     if about.schema_version > VERSION:
         raise StoreMismatchError(
-            f"the backup {str(folder)!r} has schema version {about.schema_version}, this library reads {VERSION}",
+            f"the backup {str(folder)!r} is of journal version {about.schema_version}, this library reads {VERSION}",
             hint="open it with the version of stitch-memory that wrote it, or a later one",
         )
     wrong = ""

@@ -40,7 +40,7 @@ def _digest(value: str) -> str:
 
 def _readable(version: int) -> int:
     if version > EXPORT_VERSION:
-        raise ValueError(f"it has schema version {version}, this library reads {EXPORT_VERSION}")
+        raise ValueError(f"it is of export version {version}, this library reads {EXPORT_VERSION}")
     return version
 
 

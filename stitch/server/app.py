@@ -29,7 +29,7 @@ from stitch.server.gate import Gate
 from stitch.server.metrics import CONTENT_TYPE as METRICS_TYPE
 from stitch.server.metrics import Metrics
 from stitch.server.operations.operation import Action
-from stitch.server.page import FILES_PATH, PageFiles, page_response
+from stitch.server.page import FILES_PATH, PageFiles, page_response, paths_response
 from stitch.server.protocol import JSON, Failure
 from stitch.server.routes import StrictRoute, caller_of, check_type, make_router, memory_of, served_of
 
@@ -95,8 +95,8 @@ def create_app(
         title="stitch",
         version=VERSION,
         description=_ABOUT,
+        docs_url=None,  # the framework's pages load scripts from elsewhere
         redoc_url=None,
-        swagger_ui_oauth2_redirect_url=None,
         redirect_slashes=False,
         separate_input_output_schemas=False,
         lifespan=running,
@@ -203,3 +203,9 @@ async def ready(request: Request) -> Health:
 async def page() -> Response:
     """The page on which people look into the memory."""
     return page_response()
+
+
+@_open.get("/docs", include_in_schema=False)
+async def docs(request: Request) -> Response:
+    """The list of all paths."""
+    return paths_response(request.app.openapi())

@@ -1,11 +1,13 @@
-"""The page at `/`: static files that ask the REST API, as any client does."""
+"""The page at `/`, static files that ask the REST API as any client does, and the list of paths at `/docs`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
 if TYPE_CHECKING:
@@ -34,3 +36,19 @@ class PageFiles(StaticFiles):
 def page_response() -> Response:
     """The page itself, which tells nothing of a memory until its script has asked."""
     return FileResponse(FOLDER / "index.html", headers=_HEADERS)
+
+
+def paths_response(description: Mapping[str, Any]) -> Response:
+    """The paths of an OpenAPI description as a list that runs no script."""
+    items = "".join(
+        f"<li><p><code>{method.upper()} {escape(path)}</code></p><p>{escape(about.get('description', ''))}</p></li>"
+        for path, methods in description["paths"].items()
+        for method, about in methods.items()
+    )
+    head = '<meta charset="utf-8"><title>Paths of stitch</title><link rel="stylesheet" href="page/style.css">'
+    said = (
+        f"<h1>Paths</h1><p>{escape(description['info']['description'])}</p>"
+        '<p>What each takes and gives: <a href="openapi.json">openapi.json</a>, for any viewer of OpenAPI.</p>'
+    )
+    whole = f'<!doctype html><html lang="en"><head>{head}</head><body><main>{said}<ul>{items}</ul></main></body></html>'
+    return HTMLResponse(whole, headers=_HEADERS)

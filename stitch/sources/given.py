@@ -21,7 +21,6 @@ from stitch.sources.recognizing import FileReading
 from stitch.sources.records import steps_of
 
 _DEEPEST = 60
-_NOTHING_SAID = "[empty message]"
 _LEAST = "a message says at least who speaks and what: {'role': 'user', 'content': 'hello'}"
 _STEP_FIELDS = frozenset(Step.model_fields)
 
@@ -31,7 +30,7 @@ def steps_of_messages(messages: Iterable[object], *, tools: Mapping[str, str] | 
 
     Messages are of the OpenAI (chat and responses), Anthropic or Gemini kind, of a framework, or steps: mappings, or
     objects that can be written as such. Images, sounds and files are named in place (`attachments`). A message that
-    says nothing at all is told as empty, so that the places of the others stay theirs.
+    says nothing is no step, and passed over: an agent has such among others.
     `tools` are the names of tools that were called before, by the id of the call.
 
     Raises:
@@ -128,15 +127,13 @@ def _steps_of(message: object, reading: FileReading, *, where: str) -> Iterator[
     record = named_attachments(plain(message, where=where))
     if not isinstance(record, Mapping):
         raise StepRejectedError(f"{where} is no message but {type(message).__name__}", hint=_LEAST)
-    said = False
     try:
         for _, step in steps_of(record, reading):
             if isinstance(step, StepRejectedError):
-                if not (_is_empty(record) and not said):
+                if not _is_empty(record):
                     raise StepRejectedError(f"{where}: {step.message}", hint=step.hint or _LEAST)
-                step = make_step({"role": str(record["role"]), "content": _NOTHING_SAID})
-            said = True
-            yield step
+            else:
+                yield step
     except StepRejectedError as error:
         if error.message.startswith(where):
             raise

@@ -225,10 +225,25 @@ class MemoryContract:
         with pytest.raises(SettingsError, match="no retriever 'best'"):
             memory.search("hotel", retriever="best")
 
+    def test_what_says_nothing_is_no_step(self, memory: Memory) -> None:
+        for nothing in ("", "  ", {"role": "user", "content": ""}, {"role": "user"}):
+            with pytest.raises(StepRejectedError):
+                memory.add(nothing, trajectory="chat")
+        given = [MESSAGES[0], {"role": "user"}, {"role": "assistant", "content": None}, MESSAGES[1]]
+        for _ in range(2):
+            assert [each.position for each in memory.add_messages(given, trajectory="chat")] == [0, 1]
+
     def test_a_question_may_be_any_text(self, memory: Memory) -> None:
         memory.add_many(TRIP, trajectory="trip")
-        for query in ("", "\ud800 hotel", "\x00", "漢字", "?" * 20_000):
+        for query in ("\ud800 hotel", "漢字", "?" * 20_000 + " hotel"):
             assert memory.search(query, k=1).hits
+
+    def test_a_question_without_a_word_is_refused_unless_labels_ask(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        for query in ("", "  ?", "\x00", "🦷"):
+            with pytest.raises(InputError, match="no word"):
+                memory.search(query)
+        assert memory.search("", intent_filter=IntentFilter(event_types=["inform"]), k=1).hits
 
     def test_why_says_why_a_step_comes_back(self, memory: Memory) -> None:
         memory.add_many(TRIP, trajectory="trip")

@@ -175,7 +175,7 @@ def test_what_a_later_version_wrote_is_refused_whole(worlds: Make, steps: Make) 
     for lines in ([newer, *rest], rest, []):
         result = imported(here, lines)
         assert (result.steps, result.rejections[0].line) == (0, 1)
-    assert f"schema version {EXPORT_VERSION + 1}" in imported(here, [newer]).rejections[0].reason
+    assert f"export version {EXPORT_VERSION + 1}" in imported(here, [newer]).rejections[0].reason
     assert here.truth() == []
 
 

@@ -100,7 +100,7 @@ def test_a_folder_of_a_later_version_is_not_touched(tmp_path: Path) -> None:
         db.execute(f"PRAGMA user_version = {VERSION + 1}")
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
     for use in (open_memory, reindex_memory, lambda path: backup_memory(path, to=tmp_path / "b")):
-        with pytest.raises(StoreMismatchError, match=f"schema version {VERSION + 1}"):
+        with pytest.raises(StoreMismatchError, match=f"journal version {VERSION + 1}"):
             use(folder)
     after = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
     assert after == before

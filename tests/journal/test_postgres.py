@@ -94,8 +94,8 @@ def test_a_server_that_comes_back_is_used_again(url: str) -> None:
     ("change", "error", "said"),
     [
         ("DROP TABLE steps", JournalError, "its tables 'steps' are not there"),
-        ("UPDATE about SET value = '99' WHERE name = 'version'", StoreMismatchError, "schema version 99"),
-        ("UPDATE about SET value = '1' WHERE name = 'version'", StoreMismatchError, "schema version 1"),
+        ("UPDATE about SET value = '99' WHERE name = 'version'", StoreMismatchError, "journal version 99"),
+        ("UPDATE about SET value = '1' WHERE name = 'version'", StoreMismatchError, "journal version 1"),
         ("DROP TABLE about", JournalError, "of others"),
     ],
 )

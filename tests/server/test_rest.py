@@ -61,6 +61,10 @@ def test_what_clients_depend_on_reads_as_its_golden_file(tmp_path):
     compare(DESCRIPTION, json.dumps(described, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
 
 
-def test_the_page_of_the_framework_is_there(serving):
+def test_the_list_of_paths_names_each_and_loads_nothing_from_elsewhere(serving):
     answer = serving().get("/docs")
-    assert (answer.status, b"/openapi.json" in answer.body) == (200, True)
+    paths = json.loads(DESCRIPTION.read_text())["paths"]
+    assert answer.status == 200
+    assert all(f" {path}</code>" in answer.body.decode() for path in paths)
+    assert "//" not in answer.body.decode().replace("http://www.w3.org", "")
+    assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'; ")

@@ -51,6 +51,9 @@ def test_the_file_may_be_named_by_the_environment(tmp_path, monkeypatch):
         ("colour: red", r"'colour' \(from file .*s\.yaml\) is no setting"),
         ("- k", "holds no settings"),
         ("k: [", "cannot read settings"),
+        ("k: 3\nk: 4", "it says 'k' twice"),
+        ("retention: [{older_than_day: 3, action: retire}]", r"'retention\.0\.older_than_day' .* is no setting"),
+        ("retention: [{older_than_days: soon, action: retire}]", r"'retention\.0\.older_than_days' .* valid number"),
     ],
 )
 def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path, text, message):
@@ -156,7 +159,7 @@ def test_a_cluster_is_named_by_a_list_and_what_its_collection_is_made_like_by_a_
     monkeypatch.setenv("STITCH_QDRANT", '{"write_ordering": "strong"}')
     assert load_settings().settings.qdrant.writing == {"wait": True, "ordering": "strong"}
     monkeypatch.setenv("STITCH_QDRANT", '{"shards": 6}')
-    with pytest.raises(SettingsError, match=r"setting 'qdrant' \(from environment STITCH_QDRANT\)"):
+    with pytest.raises(SettingsError, match=r"'qdrant.shards' \(from environment STITCH_QDRANT\)"):
         load_settings()
 
 
