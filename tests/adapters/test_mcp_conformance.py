@@ -82,7 +82,7 @@ def test_of_a_server_without_sessions_all_passes_that_needs_no_tool_of_the_suite
 
 
 def test_every_scenario_is_passed_or_needs_what_is_not_here() -> None:
-    done = subprocess.run([*SUITE, "list"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([*SUITE, "list"], capture_output=True, text=True, timeout=120, check=False)
     listed = re.findall(r"^  - (\S+) \[", done.stdout.split("Client scenarios")[0], re.MULTILINE)
     assert listed
     assert [

@@ -70,12 +70,12 @@ def working(memory: str, journal: str, *, concurrency: int = 2, labeler: Labeler
 
     thread = threading.Thread(target=lambda: asyncio.run(work()))
     thread.start()
-    worker, loop = made.result(timeout=30)
+    worker, loop = made.result(timeout=120)
     try:
         yield
     finally:
         loop.call_soon_threadsafe(worker.stop)
-        thread.join(timeout=60)
+        thread.join(timeout=120)
         assert not thread.is_alive()
         parts.close()
 

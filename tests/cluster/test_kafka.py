@@ -31,7 +31,7 @@ def producer() -> Iterator[Any]:
 
 @pytest.fixture
 def url(producer: Any) -> str:
-    [broker] = producer.list_topics(timeout=60).brokers.values()
+    [broker] = producer.list_topics(timeout=120).brokers.values()
     return f"kafka://{broker.host}:{broker.port}/agents?group.id=g&session.timeout.ms=6000"
 
 
@@ -70,8 +70,8 @@ def lag(memory: Memory) -> str:
 def committed(url: str) -> int:
     """The offset at which the next member of the group would begin."""
     member = kafka.Consumer({"bootstrap.servers": url.split("/")[2], "group.id": "g"})
-    partitions = member.list_topics("agents", timeout=60).topics["agents"].partitions
-    offsets = member.committed([kafka.TopicPartition("agents", each) for each in partitions], timeout=60)
+    partitions = member.list_topics("agents", timeout=120).topics["agents"].partitions
+    offsets = member.committed([kafka.TopicPartition("agents", each) for each in partitions], timeout=120)
     member.close()
     return max(int(each.offset) for each in offsets)
 

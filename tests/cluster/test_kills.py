@@ -29,7 +29,7 @@ class Halting:
 
     def __call__(self, *given: object, **named: object) -> object:
         self.reached.set()
-        assert self.free.wait(timeout=30)
+        assert self.free.wait(timeout=120)
         return self._call(*given, **named)
 
 
@@ -59,12 +59,12 @@ def test_a_worker_that_stood_still_before_its_labels_were_written_changes_nothin
     with open_shared() as memory, ThreadPoolExecutor(1) as pool:
         memory.add_many([say(INN, "0"), say("Book it for two nights.", "1")], trajectory="t")
         working = pool.submit(work, late)
-        assert halted.reached.wait(timeout=30)
+        assert halted.reached.wait(timeout=120)
         work(other)
         memory.lifecycle.correct("0", trajectory="t", text=COURT)
         halted.free.set()
         with pytest.raises(ConflictError, match="changed by another process"):
-            working.result(timeout=30)
+            working.result(timeout=120)
         assert [entry.state for entry in memory.steps("t")] == [StepState.STORED] * 2
         assert memory.lifecycle.verify().disagreements == ()
         assert "Palm" in memory.search("What does the hotel cost?").context()
@@ -83,7 +83,7 @@ def test_what_a_late_worker_puts_after_a_change_is_put_as_the_journal_says(
     with open_shared() as memory, ThreadPoolExecutor(1) as pool:
         memory.add_many([say(INN, "0"), say("Book it for two nights.", "1")], trajectory="t")
         working = pool.submit(work, late)
-        assert halted.reached.wait(timeout=30)
+        assert halted.reached.wait(timeout=120)
         work(other)
         if change == "erase":
             memory.delete("0", trajectory="t")
@@ -91,7 +91,7 @@ def test_what_a_late_worker_puts_after_a_change_is_put_as_the_journal_says(
             memory.lifecycle.correct("0", trajectory="t", text=COURT)
         halted.free.set()
         with pytest.raises(ConflictError):
-            working.result(timeout=30)
+            working.result(timeout=120)
         work(other)
         assert "Harbor" not in memory.search("What does the hotel cost a night?").context()
         assert memory.lifecycle.verify().disagreements == ()

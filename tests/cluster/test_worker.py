@@ -78,7 +78,7 @@ def test_a_worker_ends_when_it_is_told_to_and_another_one_goes_on(
     with open_shared() as memory:
         memory.add_many([say(text, str(number)) for number, text in enumerate(TALK)], trajectory="t")
         first.send_signal(signal.SIGTERM)
-        assert first.wait(timeout=30) == 0
+        assert first.wait(timeout=120) == 0
         request.getfixturevalue("worker")
         memory.add(say("And breakfast.", "5"), trajectory="t")
         memory.flush()

@@ -58,7 +58,7 @@ class Halting:
     def __call__(self, step: Step, past: Sequence[Step]) -> StepLabels:
         if step.content == HALT:
             self.reached.set()
-            assert self.free.wait(timeout=30)
+            assert self.free.wait(timeout=120)
         return label_from_the_past(step, past)
 
 
@@ -113,14 +113,14 @@ class WorkerContract:
         with labeled_by(ScriptedLabeler(script)) as memory, ThreadPoolExecutor(1) as pool:
             adding = pool.submit(memory.add_many, waiting, trajectory="waits")
             try:
-                assert script.reached.wait(timeout=30)
+                assert script.reached.wait(timeout=120)
                 memory.add_many(steps, trajectory="goes on")
                 memory.finish("goes on")
                 assert labels_of(memory, "goes on") == labels_by(ScriptedLabeler(), "goes on", steps)
                 assert {entry.state for entry in memory.steps("waits")} != {StepState.STORED}
             finally:
                 script.free.set()
-            adding.result(timeout=30)
+            adding.result(timeout=120)
             memory.flush()
             assert labels_of(memory, "waits") == labels_by(ScriptedLabeler(), "waits", waiting)
 
@@ -130,7 +130,7 @@ class WorkerContract:
         with labeled_by(ScriptedLabeler(script)) as memory, ThreadPoolExecutor(2) as pool:
             adding = pool.submit(memory.add_many, says(TALK[0], TALK[1], HALT, TALK[3]), trajectory="t")
             try:
-                assert script.reached.wait(timeout=30)
+                assert script.reached.wait(timeout=120)
                 changing = (
                     pool.submit(memory.delete, "1", trajectory="t")
                     if change == "erase"
@@ -139,8 +139,8 @@ class WorkerContract:
                 threading.Event().wait(0.2)  # it comes before the labels where nothing holds it up
             finally:
                 script.free.set()
-            adding.result(timeout=30)
-            changing.result(timeout=30)
+            adding.result(timeout=120)
+            changing.result(timeout=120)
             memory.flush()
             said = [entry.step.content for entry in memory.steps("t")]
             assert said == [TALK[0], *([OTHER] if change == "correct" else []), HALT, TALK[3]]

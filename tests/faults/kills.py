@@ -8,7 +8,6 @@ in pieces, `--first` 0, 50, ...
 """
 
 import argparse
-import importlib.util
 import json
 import os
 import random
@@ -20,26 +19,14 @@ import time
 import traceback
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 from typing import IO, NamedTuple
 
 import numpy as np  # noqa: F401 - as all that is imported here, so that no process has to load it
 import qdrant_edge  # noqa: F401
+from faults import victim
 
 KILLS = 3
 WORKLOADS = 5
-
-
-def _load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-VICTIM = _load("victim")
 
 
 class Calm(NamedTuple):
@@ -91,10 +78,10 @@ def begin(folder: Path, *, work: int, first: int, kill_at: list[tuple[str, str, 
     status = 1
     try:
         os.dup2(writer, 1)
-        VICTIM.live(folder / "m", work=work, first=first, kill_at=kill_at)
+        victim.live(folder / "m", work=work, first=first, kill_at=kill_at)
         status = 0
     except BaseException:  # noqa: BLE001 - whatever ended it is told
-        VICTIM.say(f"wrong: it ended by {traceback.format_exc().strip().splitlines()[-1]}")
+        victim.say(f"wrong: it ended by {traceback.format_exc().strip().splitlines()[-1]}")
         traceback.print_exc()
     finally:
         os._exit(status)
@@ -137,7 +124,7 @@ def run(seed: int, *, work: int, calm: Calm, folder: Path) -> Outcome:
         last = kills[-1] if kills else ""
         kill_at = draw(chance, calm, done=done, before=last) if kill and by_boundary else []
         after = (
-            chance.randrange(min(done, VICTIM.OPERATIONS - 1), VICTIM.OPERATIONS) if kill and not by_boundary else None
+            chance.randrange(min(done, victim.OPERATIONS - 1), victim.OPERATIONS) if kill and not by_boundary else None
         )
         killed, digest = False, ""
         process = begin(folder, work=work, first=done, kill_at=kill_at)

@@ -43,7 +43,7 @@ def counting(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("counting")
     (folder / "counts.c").write_text(COUNTS)
     library = folder / "counts.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, folder / "counts.c", "-ldl"], check=True, timeout=60)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, folder / "counts.c", "-ldl"], check=True, timeout=120)
     return library
 
 

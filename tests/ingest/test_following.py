@@ -30,7 +30,7 @@ class SlowEmbedder(HashingEmbedder):
     def embed(self, texts: Sequence[str]) -> Any:
         """Return the vectors when that is allowed."""
         self.begun.set()
-        assert self.let.wait(60)
+        assert self.let.wait(120)
         if self.error is not None:
             raise self.error
         return super().embed(texts)
@@ -109,7 +109,7 @@ def test_after_a_kill_the_next_process_labels_nothing_again_and_makes_the_vector
 def test_what_is_erased_before_its_vector_came_stays_erased(worlds: Make, steps: Make, slow: SlowEmbedder) -> None:
     world = after(worlds, slow)
     world.add(*steps(3))
-    assert slow.begun.wait(60)
+    assert slow.begun.wait(120)
     entry = world.journal.entry("a", "t", "s1")
     world.store.delete("a", [entry.snippet().id])
     world.ingestor.rework("a", "t", lambda: world.journal.erase([entry.seq], tenant="a", trajectory="t"))

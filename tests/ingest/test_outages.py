@@ -54,7 +54,7 @@ def test_the_store_is_put_by_itself_once_it_is_back(worlds: Make, steps: Make, m
     world.store.away = True
     world.add(*steps(2))
     world.store.away = False
-    assert stored.wait(60)
+    assert stored.wait(120)
     world.ingestor.flush()
     assert states(world.ingestor.receipts("a")) == ["stored"] * 2
 

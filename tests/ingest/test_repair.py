@@ -143,7 +143,7 @@ def test_a_memory_builds_its_store_anew_and_serves_meanwhile(memory: Path, monke
                 assert len(opened.search("anything", k=9).hits) == 3
                 return written
             with ThreadPoolExecutor(1) as another:
-                found = another.submit(opened.search, "One more step comes in", k=9).result(timeout=60)
+                found = another.submit(opened.search, "One more step comes in", k=9).result(timeout=120)
                 assert found.hits[0].snippet.step == "late", "searches go on while writers wait"
             return reindex(self)
 

@@ -44,7 +44,7 @@ def test_a_stream_that_is_left_takes_no_more() -> None:
     coming = batches(endless(), bound=2)
     next(coming)
     coming.close()
-    assert ended.wait(60)
+    assert ended.wait(120)
 
 
 SAID = (

@@ -57,7 +57,7 @@ def test_of_what_many_processes_add_at_once_nothing_is_lost_or_given_a_place_twi
     adding = [subprocess.Popen([*command, f"p{n}"], stdout=subprocess.DEVNULL) for n in range(WRITERS)]
     assert [each.wait(timeout=120) for each in adding] == [0] * WRITERS
     done.set()
-    follower.join(timeout=60)
+    follower.join(timeout=120)
     entries = [*journal.entries("a", "t0"), *journal.entries("a", "t1")]
     assert {entry.id for entry in entries} == {f"p{n}-{number}" for n in range(WRITERS) for number in range(STEPS)}
     assert sorted(entry.seq for entry in entries) == list(range(1, WRITERS * STEPS + 1))
@@ -155,11 +155,11 @@ def test_one_holds_a_name_at_a_time(journal: Journal, url: str) -> None:
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert held.wait(timeout=60)
+    assert held.wait(timeout=120)
     with journal.exclusive("a", "t"):
         order.append("second")
         (entry,) = journal.entries("a", "t")
         journal.record_labels([(entry.seq, ENCODED)])
-    thread.join(timeout=60)
+    thread.join(timeout=120)
     other.close()
     assert order == ["first", "second"]

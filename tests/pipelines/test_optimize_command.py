@@ -158,9 +158,9 @@ def test_an_interruption_leaves_no_file(labeled):
         options = ("--train", labeled, "--model", "m", "--base-url", provider.base_url, "--out", "p.json")
         command = [sys.executable, "-c", HEEDING, "optimize", "windowed", *map(str, options)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            assert asked.wait(60)
+            assert asked.wait(120)
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, "")
     assert "stitch: interrupted; nothing was kept, and the same command begins anew" in err.splitlines()
     assert [file.name for file in Path().iterdir()] == ["days.jsonl"]

@@ -10,7 +10,6 @@ opened, asked and closed again, and looked through once more.
 
 import argparse
 import gzip
-import importlib.util
 import json
 import random
 import re
@@ -21,8 +20,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
+
+from security import scanner
 
 from stitch import Memory, Step, ToolCall, open_memory
 from stitch.bench.generate import SIZES, generate
@@ -30,18 +30,6 @@ from stitch.bench.samples import sample
 from stitch.errors import StitchError
 from stitch.lifecycle.selection import Selector
 from stitch.observe import TraceObserver
-
-
-def _load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SCANNER = _load("scanner")
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 LENGTH, ERASED = 36, 8
@@ -131,7 +119,7 @@ def own_words(chance: random.Random) -> list[Step]:
     """Words that files of a memory use themselves, and those of labels: each said in one step or in a few."""
     with tempfile.TemporaryDirectory() as scratch:
         fill(Path(scratch) / "m", sample("trip").trajectory.steps[:30])
-        texts = " ".join(each.text for each in SCANNER.texts_in(Path(scratch) / "m") if not each.chance)
+        texts = " ".join(each.text for each in scanner.texts_in(Path(scratch) / "m") if not each.chance)
     found = sorted(set(re.findall(r"[a-z_]{3,}", texts)))
     templates = (
         "{0} is low.",
@@ -259,18 +247,18 @@ def _only(step: Step, living: Sequence[Step]) -> set[str]:
         json.dumps(dict(step.metadata), ensure_ascii=False),
     ]
     said += [json.dumps(call.model_dump(), ensure_ascii=False) for call in step.tool_calls]
-    living_words = SCANNER.said_words(json.dumps([each.model_dump() for each in living], ensure_ascii=False))
-    others = SCANNER.reading_of_steps([each.model_dump() for each in living])
-    return {word for word in SCANNER.said_words(" ".join(said)) - living_words if not others.places(word)}
+    living_words = scanner.said_words(json.dumps([each.model_dump() for each in living], ensure_ascii=False))
+    others = scanner.reading_of_steps([each.model_dump() for each in living])
+    return {word for word in scanner.said_words(" ".join(said)) - living_words if not others.places(word)}
 
 
 def _leaks(
     words: set[str], folder: Path, control: Path, steps: Sequence[Step], gone: Sequence[str], *, goes_on: bool = False
 ) -> dict[str, set[str]]:
     """Words that stand in the folder and not in that of a memory which never held what is gone."""
-    reading = SCANNER.reading_of(folder)
+    reading = scanner.reading_of(folder)
     dumped = json.dumps([each.model_dump() for each in steps if each.id not in gone], ensure_ascii=False)
-    others = sorted(SCANNER.said_words(dumped))
+    others = sorted(scanner.said_words(dumped))
     found = {
         word: places
         for word in words - OWN_WORDS
@@ -281,7 +269,7 @@ def _leaks(
         if goes_on:
             go_on(control)
         with open_memory(control, tenant="own"):  # as the other one is: who has it open is written down
-            never = SCANNER.reading_of(control)
+            never = scanner.reading_of(control)
         shutil.rmtree(control)
         found = {word: places for word, places in found.items() if not never.places(word)}
     return found

@@ -1,16 +1,15 @@
 """Of what is erased no file tells any word, in any language, short ones and names of fields and files included."""
 
-import importlib.util
 import json
 import re
 import runpy
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import orjson
 import pytest
+from security import scanner
 
 from doubles.files import content_of
 from stitch import Step, ToolCall, open_memory
@@ -26,21 +25,9 @@ FIELDS = (
 NAMES = {field: f"zq{field[:4]}{number}x" for number, field in enumerate(FIELDS)}
 
 
-def _scanner() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("scanner", HERE / "scanner.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SCANNER = _scanner()
-
-
 def places(folder: Path, *words: str) -> dict[str, list[str]]:
     """Where words stand in a folder, those that do."""
-    reading = SCANNER.reading_of(folder)
+    reading = scanner.reading_of(folder)
     return {word: sorted(found) for word in words if (found := reading.places(word))}
 
 

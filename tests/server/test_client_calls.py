@@ -73,8 +73,8 @@ def test_what_only_reads_is_given_up_when_whoever_asked_has_left(
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as end:
         end.connect(str(own.folder / address.SOCKET_FILE))
         end.sendall(head + body)
-        assert begun.wait(60)
-    assert done.wait(60)
+        assert begun.wait(120)
+    assert done.wait(120)
     assert isinstance(outcomes[0], CanceledError) is given_up
 
 

@@ -141,7 +141,7 @@ def test_two_writers_on_one_trajectory_are_put_in_one_order(begin: Begin, tmp_pa
         writer.stdin.flush()
         for number in range(20):
             memory.add(Step(role="user", content=f"right {number}"), trajectory="shared")
-        assert writer.wait(60) == 0, writer.stderr and writer.stderr.read()
+        assert writer.wait(120) == 0, writer.stderr and writer.stderr.read()
         entries = list(memory.steps("shared"))
         assert [entry.position for entry in entries] == list(range(40))
         assert len({entry.id for entry in entries}) == 40

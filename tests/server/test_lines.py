@@ -168,7 +168,7 @@ def read(scenario):
 
     async def run():
         feed = EventFeed()
-        return await asyncio.wait_for(scenario(feed), 20)
+        return await asyncio.wait_for(scenario(feed), 120)
 
     return asyncio.run(run())
 

@@ -73,7 +73,7 @@ def test_inspect_says_where_it_shows_a_memory_and_ends_in_order(begin, tmp_path,
         assert said is not None
         assert Client(said[1]).get("/v1/trajectories").json["trajectories"][0]["steps"] == 1
         process.terminate()
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
 
 
 def test_inspect_makes_no_memory(tmp_path):
