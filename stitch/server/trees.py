@@ -15,7 +15,6 @@ from stitch.trees.core.edits import apply
 from stitch.trees.core.nodes import Tree
 from stitch.trees.core.operations import node_json, operation_json, operations_of
 from stitch.trees.core.reading import read_tree
-from stitch.trees.core.schema import Schema
 from stitch.trees.requests.asking import SelectOptions
 from stitch.trees.requests.conversation import TreeTask
 from stitch.trees.requests.trees import Trees, given_schema
@@ -111,19 +110,17 @@ class RemoteTree(Remote, VersionedTree):
     @override
     def at(self, version: Time) -> TreeVersion:
         commit = self._call("tree.at", {"version": version})
-        return RemoteTreeVersion(commit, RemoteTree(self._client, TreePlace(self.name, self.branch, commit.id)))
+        return TreeVersion(commit, RemoteTree(self._client, TreePlace(self.name, self.branch, commit.id)))
+
+    @override
+    def _select(self, query: str, **options: Unpack[SelectOptions]) -> NodeSelection:
+        return self.select(query, version=self.version, **options)
 
     @override
     def diff(self, before: Time, after: Time | None = None) -> TreeDiff:
         return diff(self.at(before).tree, self.tree if after is None else self.at(after).tree)
 
     # In words: by the model that is set where the memory is.
-
-    @override
-    def ask(self, request: str) -> TreeReply:
-        from stitch.trees.requests.conversation import first_answer
-
-        return first_answer(self.request(request, confirm=False))
 
     @override
     def request(self, request: str, *, confirm: Confirm) -> list[TreeReply]:
@@ -161,29 +158,3 @@ class RemoteTree(Remote, VersionedTree):
             "troubles": tuple(said["troubles"]),
         }
         return TreeReply(**{**said, **read})
-
-
-class RemoteTreeVersion(TreeVersion):
-    """A version of a tree of a memory that is somewhere else."""
-
-    def __init__(self, commit: Commit, standing: RemoteTree) -> None:
-        # Not that of `TreeVersion`: everything that uses its parts is overridden.
-        self.commit, self._standing = commit, standing
-
-    @property
-    @override
-    def tree(self) -> Tree:
-        return self._standing.tree
-
-    @property
-    @override
-    def schema(self) -> Schema:
-        return self._standing.schema
-
-    @override
-    def select(self, query: str, **options: Unpack[SelectOptions]) -> NodeSelection:
-        return self._standing.select(query, version=self.id, **options)
-
-    @override
-    def __repr__(self) -> str:
-        return f"<{self.id} of tree {self._standing.name!r}>"

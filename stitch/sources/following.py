@@ -120,31 +120,27 @@ class FollowedFile:
         """The steps of what stands behind the offset; with `whole`, of its last line too if it has not ended."""
         file = self._file
         assert file is not None
-        if os.fstat(file.fileno()).st_size < self._offset or not self._is_known():
+        # From the end on nothing is taken out of a buffer.
+        if file.seek(0, os.SEEK_END) < self._offset or not self._is_known():
             self._forget()
         file.seek(self._offset)
-        torn = _Torn()
-        while chunk := file.read(_READ_BYTES):
-            first, *lines = chunk.split(b"\n")
-            torn.add(first)
-            for line in lines:
-                torn.add(b"\n")
-                yield self._take(torn)
-                torn = _Torn()
-                torn.add(line)
-        if whole and torn.length:
-            yield self._take(torn)
+        while line := file.readline(limits.MAX_RECORD_BYTES + 1):
+            length, end = len(line), line[-_MARK_BYTES:]
+            while not end.endswith(b"\n") and (rest := file.readline(_READ_BYTES)):  # of a line that is too long
+                length, end = length + len(rest), (end + rest)[-_MARK_BYTES:]
+            if not (whole or end.endswith(b"\n")):
+                return
+            yield self._take(line, length, end)
 
-    def _take(self, line: _Torn) -> Items:
-        begins = b"".join(line.pieces)
-        text = begins.removeprefix(b"\xef\xbb\xbf") if self._offset == 0 else begins
-        self._offset += line.length
-        self._line += 1
+    def _take(self, line: bytes, length: int, end: bytes) -> Items:
         if len(self._begin) < _MARK_BYTES:
-            self._begin = (self._begin + begins)[:_MARK_BYTES]
-        self._end = (self._end + line.end)[-_MARK_BYTES:]
-        if line.too_long:
-            return list(self._reader.steps(self._line, Unreadable(too_long("line"), begins)))
+            self._begin = (self._begin + line)[:_MARK_BYTES]
+        text = line.removeprefix(b"\xef\xbb\xbf") if self._offset == 0 else line
+        self._offset += length
+        self._line += 1
+        self._end = (self._end + end)[-_MARK_BYTES:]
+        if length > limits.MAX_RECORD_BYTES:
+            return list(self._reader.steps(self._line, Unreadable(too_long("line"), line[:_EXCERPT_BYTES])))
         return list(self._reader.line(self._line, text)) if text.strip() else []
 
     def _is_known(self) -> bool:
@@ -181,25 +177,6 @@ class FollowedFile:
 
     def _forget(self) -> None:
         self._offset, self._line, self._begin, self._end = 0, 0, b"", b""
-
-
-class _Torn:
-    """A line as far as it was read; of one that is too long, its beginning and its end."""
-
-    def __init__(self) -> None:
-        self.pieces: list[bytes] = []
-        self.length = 0
-        self.end = b""
-        self.too_long = False
-
-    def add(self, piece: bytes) -> None:
-        """Take in what follows."""
-        self.length += len(piece)
-        self.end = (self.end + piece[-_MARK_BYTES:])[-_MARK_BYTES:]
-        if not self.too_long:
-            self.pieces.append(piece)
-            if self.length > limits.MAX_RECORD_BYTES:
-                self.pieces, self.too_long = [b"".join(self.pieces)[:_EXCERPT_BYTES]], True
 
 
 def _plain(name: str) -> str:

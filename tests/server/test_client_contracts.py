@@ -80,18 +80,17 @@ class TestServedMemory(MemoryContract, TreesContract):
 def test_all_that_a_memory_does_is_done_elsewhere_too() -> None:
     from stitch.lifecycle.lifecycle import Lifecycle
     from stitch.server.memory import RemoteLifecycle, RemoteThemes
-    from stitch.server.trees import RemoteTree, RemoteTrees, RemoteTreeVersion
+    from stitch.server.trees import RemoteTree, RemoteTrees
     from stitch.themes import Themes
-    from stitch.trees import Trees, TreeVersion, VersionedTree
+    from stitch.trees import Trees, VersionedTree
 
-    derived = {"stream", "export", "conversation", "delete"}  # made of others, or for whoever answers `request`
+    derived = {"stream", "export", "conversation", "delete", "ask"}  # made of others, or for whoever answers `request`
     for here, there in (
         (Memory, RemoteMemory),
         (Lifecycle, RemoteLifecycle),
         (Themes, RemoteThemes),
         (Trees, RemoteTrees),
         (VersionedTree, RemoteTree),
-        (TreeVersion, RemoteTreeVersion),
     ):
         named = {name: value for each in reversed(here.__mro__[:-1]) for name, value in vars(each).items()}
         own = {name for name, value in named.items() if callable(value) and not name.startswith("_")}

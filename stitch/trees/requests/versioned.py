@@ -59,12 +59,12 @@ class TreeParts(NamedTuple):
 class TreeVersion:
     """A tree as it was in one version. It never changes."""
 
-    def __init__(self, log: TreeVersions, commit: Commit, *, asker: TreeAsker) -> None:
-        self.commit, self._log, self._asker = commit, log, asker
+    def __init__(self, commit: Commit, standing: VersionedTree) -> None:
+        self.commit, self._standing = commit, standing
         self._tree: Tree | None = None
 
     def __repr__(self) -> str:
-        return f"<{self.id} of tree {self._log.name!r}>"
+        return f"<{self.id} of tree {self._standing.name!r}>"
 
     @property
     def id(self) -> str:
@@ -75,17 +75,17 @@ class TreeVersion:
     def tree(self) -> Tree:
         """The nodes of the version."""
         if self._tree is None:  # no cached_property: up to Python 3.11 all instances have one lock
-            self._tree = self._log.tree(self.id)
+            self._tree = self._standing.tree
         return self._tree
 
     @property
     def schema(self) -> Schema:
         """The schema to which it keeps."""
-        return self._log.schema(self.id)
+        return self._standing.schema
 
     def select(self, query: str, **options: Unpack[SelectOptions]) -> NodeSelection:
         """Find nodes by a path query, as `VersionedTree.select`."""
-        return self._asker.select(query, self.tree, **options)
+        return self._standing._select(query, **options)
 
     def export(self, form: str = "xml") -> str:
         """The tree as `xml`, `json`, `yaml` or `outline`; each is read back as the same tree."""
@@ -147,8 +147,10 @@ class VersionedTree:
 
     def at(self, version: Time) -> TreeVersion:
         """A version by its id, a branch, or a time (ISO 8601 or Unix seconds): the last one then."""
-        log = self._log
-        return TreeVersion(log, log.commit(log.version_at(version, branch=self.branch)), asker=self._parts.asker)
+        commit = self._log.commit(self._log.version_at(version, branch=self.branch))
+        standing = VersionedTree(self._log_opened, self._parts, branch=self.branch)
+        standing.version = commit.id
+        return TreeVersion(commit, standing)
 
     def history(self) -> list[Commit]:
         """The commits up to the version on which it stands, the first first."""
@@ -201,7 +203,11 @@ class VersionedTree:
             return self._parts.asker.select_versions(query, {self.name: (self._log, history)}, **options)
         if as_of is not None:
             return self.at(as_of).select(query, **options)
-        return self._parts.asker.select(query, tree, **options)
+        return self._select(query, **options)
+
+    def _select(self, query: str, **options: Unpack[SelectOptions]) -> NodeSelection:
+        """The nodes of the version on which it stands."""
+        return self._parts.asker.select(query, self.tree, **options)
 
     def asks_versions(self, query: str) -> bool:
         """Whether a query is asked of all versions, and not of one."""
@@ -220,7 +226,9 @@ class VersionedTree:
             SettingsError: No model is set; the hint is the nearest path query that the words give.
             ModelError: The model cannot be used.
         """
-        return self._talk(request).ask(request)
+        from stitch.trees.requests.conversation import first_answer
+
+        return first_answer(self.request(request, confirm=False))
 
     def request(self, request: str, *, confirm: Confirm) -> list[TreeReply]:
         """Do what is said in words, by a language model: what it changes is proposed, checked, and then committed.
