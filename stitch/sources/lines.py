@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -11,10 +10,8 @@ from typing import Any
 import orjson
 
 from stitch.sources.limits import Lines
+from stitch.sources.parts import printed
 from stitch.sources.records import GENERIC_FORM
-
-_PYTHON_BYTES, _PYTHON_DEPTH = 1_000_000, 50
-"""What Python prints is read as far as this; a parser of Python can be made to break by what is nested deeper."""
 
 NO_JSON = object()
 OPENING = (b"{", b"[")
@@ -32,27 +29,13 @@ def parse(raw: bytes) -> Any:
     except orjson.JSONDecodeError:
         pass
     if raw.lstrip()[:2] in (b"{'", b"['") or raw.lstrip()[:3] in (b"[{'", b"{ '"):
-        return _printed(raw)
+        return NO_JSON if (value := printed(raw)) is None else value
     if b"NaN" not in raw and b"Infinity" not in raw and b"\\ud" not in raw and b"\\uD" not in raw:
         return NO_JSON
     try:
         value = json.loads(raw, parse_constant=str)
         return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        return NO_JSON
-
-
-def _printed(raw: bytes) -> Any:
-    """The value that Python has printed, if a line is that."""
-    depth = deepest = 0
-    for sign in raw[:_PYTHON_BYTES]:
-        depth += (sign in b"[{(") - (sign in b"]})")
-        deepest = max(deepest, depth)
-    if len(raw) > _PYTHON_BYTES or deepest > _PYTHON_DEPTH:
-        return NO_JSON
-    try:
-        return orjson.loads(orjson.dumps(ast.literal_eval(raw.decode("utf-8").strip()), option=orjson.OPT_NON_STR_KEYS))
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, orjson.JSONEncodeError):
         return NO_JSON
 
 

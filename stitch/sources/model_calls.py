@@ -57,8 +57,6 @@ def dated(record: Mapping[str, Any], messages: list[Any]) -> list[Any]:
     """The messages; what is asked last in a record and what is replied was said when the record says."""
     inner = [record, *(record[name] for name in (*_REPLIED, *_REQUESTS) if isinstance(record.get(name), Mapping))]
     when = next((at for at in map(time_in, inner) if at is not None), None)
-    if when is None:
-        return messages
     last = max((at for at, said in enumerate(messages) if isinstance(said, Mapping) and said.get("role") == "user"),
                default=0)  # fmt: skip
     return [{"timestamp": when, **said} if at >= last and isinstance(said, Mapping) and time_in(said) is None else said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -29,6 +30,7 @@ _FORMS = {
 """The fields that say what a part is if they hold an object, the first that counts first."""
 _HOLDERS = (("document", "data"), ("resource", "text"))
 _WORDS = ("refusal", "thinking", "think", "reasoning", "text", "summary", "transcript", "reasoningText", "input_audio")
+_PRINTED_CHARS, _PRINTED_DEPTH = 1_000_000, 50
 _NAMES = ("title", "filename", "file_name", "name", "fileName", "file_id", "fileUri", "url")
 
 
@@ -279,11 +281,27 @@ def _mended(value: Any, *, depth: int = 0) -> Any:
 
 
 def unwritten(value: Any) -> Any:
-    """A value; a text that is the JSON of an object or a list is that."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+    """A value; a text that is the JSON of an object, a list or a text is that."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
         with suppress(orjson.JSONDecodeError):
             return orjson.loads(value)
     return value
+
+
+def printed(text: str | bytes) -> Any:
+    """The value that Python has printed; None if it is none, or so nested that the parser of Python may break."""
+    signs = text[:_PRINTED_CHARS] if isinstance(text, bytes) else text[:_PRINTED_CHARS].encode()
+    depth = deepest = 0
+    for sign in signs:
+        depth += (sign in b"[{(") - (sign in b"]})")
+        deepest = max(deepest, depth)
+    if len(text) > _PRINTED_CHARS or deepest > _PRINTED_DEPTH:
+        return None
+    try:
+        whole = text.decode() if isinstance(text, bytes) else text
+        return orjson.loads(orjson.dumps(ast.literal_eval(whole.strip()), option=orjson.OPT_NON_STR_KEYS))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
 
 
 def listed(value: Any) -> list[Any]:

@@ -10,10 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import orjson
-
 from stitch.sources.fields import is_message, seconds_of
-from stitch.sources.parts import first_of, object_in, text_of, without
+from stitch.sources.parts import first_of, object_in, text_of, unwritten, without
 from stitch.sources.traces import NESTED, SpanContent, messages_in, words_of
 from stitch.text.dates import read_timestamp
 
@@ -108,10 +106,10 @@ def _called(
     tool: str, span: Mapping[str, Any], attributes: Mapping[str, Any], messages: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """The call of a tool, and its answer: its result, the documents that it found, or the message that says it."""
-    given, answer = _parsed(first_of(attributes, _TOOL_ARGUMENTS)), first_of(attributes, _TOOL_RESULTS)
+    given, answer = unwritten(first_of(attributes, _TOOL_ARGUMENTS)), first_of(attributes, _TOOL_RESULTS)
     arguments = given if isinstance(given, Mapping) else {} if given is None else {"input": given}
     if isinstance(answer, str) and answer.startswith(('"', '[{"page_content"')):
-        answer = _parsed(answer)
+        answer = unwritten(answer)
     elif answer is None and (found := [text_of(said) for key, said in attributes.items() if _RETRIEVED.fullmatch(key)]):
         answer = "\n\n".join(found)
     elif answer is None and messages:
@@ -149,11 +147,11 @@ def _beside(span: Mapping[str, Any], attributes: Mapping[str, Any], told: set[st
 
 def _by_convention(source: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The messages in the attributes that the convention names, or the AI SDK of Vercel."""
-    if system := _parsed(source.get(_SYSTEM)):
+    if system := unwritten(source.get(_SYSTEM)):
         yield {"role": "system", "content": system}
     for name in (_INPUT, _OUTPUT):
         yield from ({"role": "assistant", **said} for said in _listed(source.get(name)))
-    given = _parsed(source.get("ai.prompt"))
+    given = unwritten(source.get("ai.prompt"))
     prompt: Mapping[str, Any] = given if isinstance(given, Mapping) else {"prompt": given}
     messages = _listed(source.get("ai.prompt.messages") or prompt.get("messages"))
     said = (("system", prompt.get("system")), ("user", None if messages else prompt.get("prompt")))
@@ -167,7 +165,7 @@ def _by_convention(source: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _listed(value: Any) -> list[Mapping[str, Any]]:
     """The objects of a list, or of the JSON of one; of one that a collector has cut, those that can be read."""
-    value, least = _parsed(value), 0
+    value, least = unwritten(value), 0
     if isinstance(value, str) and value.lstrip()[:1] == "[":
         from json_repair import loads
 
@@ -182,12 +180,12 @@ def _message_of(event: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     fields = _attributes_of(event)
     said = first_of(fields, ("gen_ai.prompt", "gen_ai.completion"))
-    message = {key: _parsed(value) if key in ("tool_calls", "message") else value for key, value in fields.items()}
+    message = {key: unwritten(value) if key in ("tool_calls", "message") else value for key, value in fields.items()}
     inner = message.pop("message", None)
     message |= inner if isinstance(inner, Mapping) else {"content": message.get("content", inner)}
     if role == "tool" and "id" in message:
         message["tool_call_id"] = message.pop("id")
-    message = {"role": role, **message} if said is None else {"role": role, "content": _parsed(said)}
+    message = {"role": role, **message} if said is None else {"role": role, "content": unwritten(said)}
     if (at := event.get("timeUnixNano") or event.get("time_unix_nano")) and "timestamp" not in message:
         message["timestamp"] = int(at) / 1e9
     return message
@@ -225,7 +223,7 @@ def _values_in(attributes: dict[str, Any], told: set[str]) -> list[dict[str, Any
     for name, role in _VALUES:
         if attributes.get(name) is None:
             continue
-        given = _parsed(attributes[name])
+        given = unwritten(attributes[name])
         inner = messages_in(given)
         messages += inner or [{"role": role, "content": words_of(given)}]
         told.add(name)
@@ -302,10 +300,3 @@ def _plain(value: Any) -> Any:
     if kind == "kvlistValue":
         return {entry["key"]: _plain(entry.get("value")) for entry in inner.get("values", ())}
     return int(inner) if kind == "intValue" else inner
-
-
-def _parsed(value: Any) -> Any:
-    try:
-        return orjson.loads(value) if isinstance(value, str) else value
-    except orjson.JSONDecodeError:
-        return value

@@ -6,7 +6,6 @@ or run in which nobody says anything is a step that is named as it is, so that n
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from itertools import takewhile
@@ -19,7 +18,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.conversation import RowStream
 from stitch.sources.fields import BROKEN, Row, is_message, is_system, seconds_of
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import first_of, listed, object_in, text_of, unwritten, without
+from stitch.sources.parts import first_of, listed, object_in, printed, text_of, unwritten, without
 from stitch.sources.unread import texts_in
 from stitch.text import dates
 
@@ -219,9 +218,6 @@ def messages_in(value: Any) -> list[Any]:
     return messages_in([value[name] for name in NESTED if value.get(name) is not None])
 
 
-_LITERAL_CHARS = 20_000
-
-
 def is_run(record: Any) -> bool:
     """Whether it is a run or a trace of any of the tracers in use."""
     return run_of(record) is not None
@@ -371,12 +367,6 @@ def arguments_in(inputs: Any) -> Any:
     if not isinstance(inputs, Mapping) or list(inputs) != ["input"] or not isinstance(inputs["input"], str):
         return inputs
     text = inputs["input"].strip()
-    if not text.startswith("{") or len(text) > _LITERAL_CHARS or text.count("{") + text.count("[") > 100:
-        return inputs
-    for read in (orjson.loads, ast.literal_eval):
-        try:
-            value = orjson.loads(orjson.dumps(read(text)))
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            continue
-        return value if isinstance(value, dict) else inputs
-    return inputs
+    value = unwritten(text)
+    value = printed(text) if isinstance(value, str) and text.startswith("{") else value
+    return value if isinstance(value, dict) else inputs

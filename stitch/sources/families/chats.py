@@ -193,8 +193,6 @@ def editor_messages(record: Mapping[str, Any]) -> Messages:
             continue
         at, asked = {"timestamp": request.get("timestamp")}, request.get("message")
         rest = without(request, "message", "response", "timestamp")
-        if isinstance(asked, Mapping):
-            rest, asked = {**without(asked, "text"), **rest}, asked.get("text")
         yield {**rest, "role": "user", "content": asked, **at}
         parts = (part for part in request.get("response") or () if isinstance(part, Mapping))
         yield from ({"role": "assistant", **_shown(part), **at} for part in parts)

@@ -50,9 +50,6 @@ def is_head(record: Any) -> bool:
 
 def session_line(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
     """One line of a coding agent's session file: a message with who, when, and what came before."""
-    if record.get("type") == "summary":
-        yield event(record, without(record, "type"))
-        return
     outer = without(record, "message", "type", "uuid", "parentUuid")
     moment: Row = {"timestamp": outer.pop("timestamp", None), "session": record.get("sessionId"),
                    "parent": record.get("parentUuid") or outer.pop("parentId", None)}  # fmt: skip
