@@ -21,7 +21,7 @@ from stitch import parts
 from stitch.config import LoadedSettings, load_settings
 from stitch.core import tenant_name
 from stitch.core.files import copy_private, make_private_folder, refuse_links
-from stitch.errors import InputError, StitchError, StoreError, StoreLockedError, system_reason
+from stitch.errors import InputError, ReadOnlyError, StitchError, StoreError, StoreLockedError, system_reason
 from stitch.factory import open_memory
 from stitch.ingest import Ingestor
 from stitch.journal import Journal, check_version, copy_running
@@ -38,7 +38,7 @@ from stitch.lifecycle.folder import (
     restoring_in,
     store_folder,
 )
-from stitch.lifecycle.read_only import cannot_be_written, check_writable, copy_to_read
+from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
 from stitch.lifecycle.transfer import export_lines
 from stitch.store.collection import Adoption, adopted, make_room
 from stitch.store.edge import holds_points
@@ -94,7 +94,8 @@ def reindex_memory(
     path = store_folder(location, folder, collection=chosen.collection)
     with ExitStack() as stack:
         stack.enter_context(places.made_folder(folder))
-        check_writable(folder)
+        if cannot_be_written(folder):
+            raise ReadOnlyError(str(folder))
         places.finish_move(path)
         make_private_folder(path / "store", parents=True)
         for note in dict.fromkeys((path / "store" / places.OWNER_FILE, owner_note(location, folder))):

@@ -360,7 +360,7 @@ class Memory(AskedMemory):
             embedder=self._ingestor.embedder.name,
             journal=str(self.folder),
             server=getattr(store, "about", dict)(),  # of one that is on a server
-            queue=self._ingestor.queue_state(self.tenant),
+            queue={} if self._ingestor.role.value == "alone" else self._ingestor.journal.queue.state(self.tenant),
             topics=told_lags(self._ingestor.journal, tenant=self.tenant),
         )
 

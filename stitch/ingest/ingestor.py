@@ -353,10 +353,6 @@ class Ingestor:
         """Step counts by state, of a tenant or of all."""
         return self.journal.counts(tenant)
 
-    def queue_state(self, tenant: str) -> dict[str, str]:
-        """Workers that are there, and what of a tenant waits for them; empty where whoever adds labels."""
-        return {} if self.role is Role.ALONE else self.journal.queue.state(tenant)
-
     def receipts(self, tenant: str, *, state: StepState | None = None) -> Iterator[Receipt]:
         """Iterate over the receipts of a tenant, in the order of acceptance; only those in `state` if it is given."""
         redacted = self.journal.redactions(tenant)

@@ -207,7 +207,7 @@ class TenantInventories:
 
 def without_retired(inventory: LabelInventory, journal: Journal, *, tenant: str, trajectory: str) -> LabelInventory:
     """An inventory of a trajectory without what only its retired steps say; itself if none is retired."""
-    if not journal.has_any(StepState.RETIRED, tenant=tenant, trajectory=trajectory):
+    if not journal.number_in(StepState.RETIRED, tenant=tenant, trajectory=trajectory):
         return inventory
     states = [state for state in StepState if state is not StepState.RETIRED]
     return of_these(inventory, journal.entries(tenant, trajectory, states=states))

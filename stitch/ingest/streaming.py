@@ -21,8 +21,6 @@ BUFFER_STEPS = 1024
 """Capacity of a stream's buffer, in steps; while it is full, whoever makes them waits."""
 
 _EXCERPT_CHARS = 200
-
-
 _END = object()
 
 

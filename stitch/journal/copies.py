@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 
 from stitch.core.files import copy_private
-from stitch.core.progress import Progress
 from stitch.errors import JournalError
 from stitch.journal.database import PAGE, SQLITE, Session
 from stitch.journal.erased import ErasedSteps
@@ -18,16 +17,6 @@ from stitch.journal.versions import bring_up
 
 _ATTEMPTS = 50
 _WAL_HEADER_BYTES = 32
-_PAGES = 1_000
-"""So many are copied before it is said how far it is."""
-
-
-def copy_database(db: sqlite3.Connection, *, to: Path) -> None:
-    """Write all of an open database into another file, as it is now."""
-    pages = db.execute("PRAGMA page_count").fetchone()[0]
-    progress = Progress("pages copied", of=pages)
-    with closing(sqlite3.connect(to)) as copy:
-        db.backup(copy, pages=_PAGES, progress=lambda _, left, of: progress.advance(max(0, of - left - progress.done)))
 
 
 def copy_rows(source: Session, target: Session) -> None:

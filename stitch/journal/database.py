@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import orjson
+from orjson import dumps
 from sqlalchemy import Table, insert, text
 from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.engine import Dialect
@@ -119,13 +119,13 @@ class Session:
 
     def _run(self, statement: Statement, values: dict[str, Any]) -> Any:
         sql, order = self._compiled.text(statement, tuple(values))
+        if order is not None:  # as SQLite takes them: several values in one parameter as JSON
+            given = (values[name] for name in order)
+            return self.connection.execute(
+                sql, [dumps(each).decode() if type(each) is list else each for each in given]
+            )
         # A cursor for each: in a transaction of PostgreSQL results come when they are asked for.
-        return self.connection.execute(sql, values if order is None else [_plain(values[name]) for name in order])
-
-
-def _plain(value: Any) -> Any:
-    """A parameter as SQLite takes it: several values as JSON."""
-    return orjson.dumps(value).decode() if type(value) is list else value
+        return self.connection.execute(sql, values)
 
 
 @dataclass
@@ -170,13 +170,13 @@ class Database(ABC):
         """Hold a trajectory that one process at a time can hold, where several use the database; see `Journal`."""
         return nullcontext(Turn())
 
-    @abstractmethod
     def damage(self) -> list[str]:
-        """Damage that the database finds in itself."""
+        """Damage that the database finds in itself, if it does not look for it whenever it reads."""
+        return []
 
-    @abstractmethod
     def purge_log(self) -> None:
-        """Remove from its log, as far as that is in reach, what was overwritten or deleted."""
+        """Remove from its log, as far as that is in reach, what was overwritten or deleted, or where that is left."""
+        self.compact()
 
     @abstractmethod
     def sync(self) -> None:

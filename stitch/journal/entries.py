@@ -75,15 +75,10 @@ class Entry(NamedTuple):
     def receipt(self) -> Receipt:
         """The memory's promise about the step."""
         return Receipt(
-            tenant=self.tenant,
-            trajectory=self.trajectory,
-            step=self.id,
-            position=self.position,
-            state=self.state,
+            tenant=self.tenant, trajectory=self.trajectory, step=self.id, position=self.position, state=self.state,
             reason=self._reason() if self.retired_at is None else retirement(self.retired_at, self.reason),
-            repeated=self.repeated,
-            redacted=self.redacted,
-        )
+            repeated=self.repeated, redacted=self.redacted,
+        )  # fmt: skip
 
     def _reason(self) -> str:
         if self.reason or self.labels is None or not self.labels.reason:

@@ -35,15 +35,6 @@ WHERE changes.number > :after {} ORDER BY changes.number LIMIT :size
 """
 
 
-def _database(where: str | Path, *, power_safe: bool) -> Database:
-    if not is_postgres(str(where)):
-        return SqliteFile(Path(where), power_safe=power_safe)
-    require_extra("postgres", package="psycopg", needed_by="a journal in PostgreSQL")
-    from stitch.journal.postgres import Postgres
-
-    return Postgres(str(where))
-
-
 class Journal(Intake, Progress, Revising, Lookups, Records):
     """The append-only truth: which steps were accepted, how they were labeled, how far they have come.
 
@@ -69,7 +60,13 @@ class Journal(Intake, Progress, Revising, Lookups, Records):
     def __init__(self, path: str | Path, *, power_safe: bool = False, max_step_chars: int = MAX_STEP_CHARS) -> None:
         self.max_step_chars = max_step_chars
         """The longest step that is accepted, in characters of its JSON."""
-        self._db = _database(path, power_safe=power_safe)
+        if is_postgres(str(path)):
+            require_extra("postgres", package="psycopg", needed_by="a journal in PostgreSQL")
+            from stitch.journal.postgres import Postgres
+
+            self._db: Database = Postgres(str(path))
+        else:
+            self._db = SqliteFile(Path(path), power_safe=power_safe)
 
     @property
     def path(self) -> Path | None:

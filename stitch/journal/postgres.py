@@ -224,21 +224,13 @@ class Postgres(Database):
     def _fence(self) -> _Fence | None:
         return getattr(self._mine, "fence", None)
 
-    def damage(self) -> list[str]:
-        """Nothing: PostgreSQL checks its pages when it reads them."""
-        return []
-
-    def purge_log(self) -> None:
-        """Write the tables anew: PostgreSQL leaves deleted rows where they are. Its write-ahead log is the server's."""
-        self.compact()
-
     def sync(self) -> None:
         """Wait for the disk: a commit that does so takes those before it along."""
         with self.transaction() as db:
             db.connection.execute("SELECT pg_current_xact_id()")
 
     def compact(self) -> None:
-        """Write the tables anew; nobody else uses them meanwhile."""
+        """Write the tables anew, in which deleted rows are left; nobody else uses them meanwhile."""
         with self.session() as db:
             db.connection.execute(f"VACUUM FULL {', '.join(metadata.tables)}")
 

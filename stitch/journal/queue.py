@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -127,11 +127,9 @@ class WorkQueue:
             rows = db.connection.execute(_NUMBERS, tuple(map(list, zip(*asked, strict=True)))).fetchall()
             for (number,) in rows:
                 db.connection.execute("SELECT stitch_defer(%s, true)", (number,))
-        self._wait([f"t{number} whole" for (number,) in rows])
-
-    def _wait(self, names: Sequence[str]) -> None:
+        names = [f"t{number} whole" for (number,) in rows]
         look_again_s, heard_of = _LOOK_S, time.monotonic()
-        while self._row(_OPEN, list(names))[0]:
+        while self._row(_OPEN, names)[0]:
             if self.workers():
                 heard_of = time.monotonic()
             elif time.monotonic() > heard_of + ALIVE_S:

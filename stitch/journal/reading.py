@@ -187,15 +187,9 @@ class Lookups(Part):
         """The trajectories that have steps in one of `states` (which must not be `STORED`), with their tenants."""
         return [(tenant, name) for tenant, name in self._db.rows(_UNFINISHED, given=[each.value for each in states])]
 
-    def has_any(self, state: StepState, *, tenant: str | None = None, trajectory: str | None = None) -> bool:
-        """Whether any step is in a state: of a trajectory, of a tenant, or of all."""
+    def number_in(self, state: StepState, *, tenant: str | None = None, trajectory: str | None = None) -> int:
+        """The number of steps in a state: of a trajectory, of a tenant, or of all."""
         asked = given(state, tenant=tenant, trajectory=trajectory)
-        any_step = f"SELECT steps.seq FROM {STEPS_AND_STATES} WHERE {{given}} LIMIT 1"
-        return bool(self._db.rows(narrowed(any_step, asked), **asked))
-
-    def number_in(self, state: StepState, *, tenant: str | None = None) -> int:
-        """The number of steps in a state: of a tenant, or of all."""
-        asked = given(state, tenant=tenant)
         return int(self._db.value(narrowed(f"SELECT count(*) FROM {STEPS_AND_STATES} WHERE {{given}}", asked), **asked))
 
     def length(self, tenant: str, trajectory: str) -> int:

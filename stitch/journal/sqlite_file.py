@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from stitch.core.files import private
 from stitch.core.process import in_each_fork, never_free
+from stitch.core.progress import Progress
 from stitch.errors import ForkedProcessError
-from stitch.journal.copies import copy_database
 from stitch.journal.database import SQLITE, Database, Session
 from stitch.journal.versions import bring_up, check_version
 
@@ -26,17 +26,14 @@ _CAUSES = (
     ("closed database", "it is closed", ""),
 )
 
+_PAGES = 1_000
+"""So many are copied before it is said how far it is."""
 _INHERITED = set[Path]()
 """Files that were open when this process was forked: SQLite goes on to count the parent's locks as its own."""
 
 
 class SqliteFile(Database):
-    """The database in a SQLite file, made if it is not there; its folder is not.
-
-    Args:
-        path: The file; `:memory:` for none.
-        power_safe: Whether each transaction waits for the disk. Without, that would cost 4 to 5 ms each time, it waits
-            when the write-ahead log has grown by 4 MB: a loss of power may take what was written since.
+    """The database in a SQLite file, made if it is not there, its folder is not; `:memory:` for none.
 
     Raises:
         ForkedProcessError: The process of which this is a fork had it open.
@@ -127,8 +124,11 @@ class SqliteFile(Database):
 
     def copy_to(self, path: Path) -> None:
         """Write all into another file, as it is now."""
-        with self.session():
-            copy_database(self._db, to=path)
+        with self.session(), closing(sqlite3.connect(path)) as copy:
+            progress = Progress("pages copied", of=self._db.execute("PRAGMA page_count").fetchone()[0])
+            self._db.backup(
+                copy, pages=_PAGES, progress=lambda _, left, of: progress.advance(max(0, of - left - progress.done))
+            )
 
     def close(self) -> None:
         """Let go of the file."""

@@ -182,7 +182,7 @@ def _today() -> tuple[str, ...]:
 def _migrate(db: sqlite3.Connection, version: int) -> None:
     _know_checksums(db)
     if version < 2:
-        for statement in _statements(_FIRST):
+        for statement in _FIRST.split(";"):
             if "IF NOT EXISTS" in statement:
                 db.execute(statement)
         _run(db, _SECOND)
@@ -199,7 +199,7 @@ def _migrate(db: sqlite3.Connection, version: int) -> None:
 
 
 def _run(db: sqlite3.Connection, script: str) -> None:
-    for statement in _statements(script):
+    for statement in script.split(";"):
         db.execute(statement)
 
 
@@ -234,10 +234,6 @@ def _known_parts() -> frozenset[tuple[str, str, str]]:
                 parts = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
                 known |= {(kind, name, " ".join(sql.split())) for kind, name, sql in parts}
     return frozenset(known)
-
-
-def _statements(script: str) -> Iterator[str]:
-    return filter(str.strip, script.split(";"))
 
 
 def _no_journal(path: Path) -> JournalError:

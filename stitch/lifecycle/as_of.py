@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timezone
+from operator import attrgetter
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import (
@@ -38,6 +39,7 @@ _YEAR_1, _YEAR_10000 = -62_135_596_800, 253_402_300_800
 """Their first moments, in Unix seconds: no other time can be written down."""
 _UNIX_SECONDS = re.compile(r"\d{9,11}|-?\d{1,17}\.\d+")
 """In a text, as a number comes over HTTP; few digits alone may be a year."""
+_place = attrgetter("trajectory", "position", "step")
 _DATE = re.compile(r"\d{4}-?\d{2}-?\d{2}")
 
 
@@ -284,7 +286,3 @@ def ranked_beside(query: DensityQuery, records: Iterable[SnippetRecord], *, stor
         matching, combined = density(matched, count=query.count), similarity.combine(cosine, lexical)
         hits.append(StoreHit(record.snippet, matching, combined, cosine, halved(lexical)))
     return hits
-
-
-def _place(snippet: MemorySnippet) -> tuple[str, int, str]:
-    return snippet.trajectory, snippet.position, snippet.step

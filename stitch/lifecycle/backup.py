@@ -121,9 +121,7 @@ def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
         )
     wrong = ""
     if foreign := [name for name in about.files if not _IN_A_BACKUP.fullmatch(name)]:
-        wrong = (
-            f"it names {some_of(sorted(foreign))}, which no backup has"  # it would be believed in what is made of it
-        )
+        wrong = f"it names {some_of(sorted(foreign))}, which no backup has"  # what is made of it would believe them
     elif JOURNAL_FILE not in about.files:
         wrong = "it has no journal"
     elif changed := [name for name, file in about.files.items() if _described(folder / name) != file]:

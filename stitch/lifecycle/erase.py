@@ -18,7 +18,7 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.lag import TOPIC_LAG
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal, Selected
-from stitch.lifecycle.erased_words import ErasedWords, cleaned, given_by_hand, split_names, spoken, strings
+from stitch.lifecycle.erased_words import ErasedWords, cleaned, split_names, spoken, strings
 from stitch.lifecycle.folder import remove_abandoned, remove_next, remove_other_collections
 from stitch.lifecycle.selection import by_trajectory
 from stitch.lifecycle.side_files import ErasureTarget, remove_mentions, words_left
@@ -187,7 +187,9 @@ def _given_by_hand(journal: Journal, correctors: Collection[tuple[int, str]], *,
     given = set[str]()
     for entry in entries:
         first, *later = [*(each.labels for each in past.get(entry.seq, ())), entry.labels]
-        given |= given_by_hand([first, *(made for made in later if made and (entry.seq, made.made_by) in correctors)])
+        by_hand = [made for made in later if made and (entry.seq, made.made_by) in correctors]
+        before = set() if first is None else {each.value for each in first.intent.labels()}
+        given |= {each.value for made in by_hand for each in made.intent.labels()} - before
     return given
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
@@ -121,12 +121,6 @@ def _without(labels: StepLabels, erased: ErasedWords, ids: frozenset[str]) -> St
             ),
         }
     )
-
-
-def given_by_hand(past: Sequence[StepLabels | None]) -> set[str]:
-    """The names that a person gave a step by correcting it."""
-    values = [set() if made is None else {label.value for label in made.intent.labels()} for made in past]
-    return set[str]().union(*values) - values[0]
 
 
 def spoken(step: dict[str, Any]) -> str:

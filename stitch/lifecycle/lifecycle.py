@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from stitch.lifecycle.transfer import Imported
     from stitch.lm import Ledger
 
-_REINDEX_HINT = "`stitch reindex --memory DIR` on its machine does, or `Tenants.reindex`"
-
 
 @told_in_a_line
 class Lifecycle:
@@ -274,7 +272,8 @@ class Lifecycle:
             ScopeError: This memory is one of `Tenants`; see `Tenants.reindex`.
         """
         if not self._for_all:
-            raise ScopeError("one tenant cannot build the store anew for all", hint=_REINDEX_HINT)
+            hint = "`stitch reindex --memory DIR` on its machine does, or `Tenants.reindex`"
+            raise ScopeError("one tenant cannot build the store anew for all", hint=hint)
         from stitch.lifecycle.repair import rebuild
 
         return rebuild(self._writer)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stitch.core.files import copy_private, make_private_folder, refuse_links
-from stitch.errors import ReadOnlyError, StoreError, system_errors
+from stitch.errors import StoreError, system_errors
 from stitch.lifecycle.folder import JOURNAL_FILE, working_folder
 
 _log = logging.getLogger(__name__)
@@ -22,16 +22,6 @@ def cannot_be_written(folder: Path) -> bool:
     """Whether there is a memory in a folder, and this process may only read it."""
     journal = folder / JOURNAL_FILE
     return journal.is_file() and not (os.access(folder, os.W_OK) and os.access(journal, os.W_OK))
-
-
-def check_writable(folder: Path) -> None:
-    """Refuse a folder whose memory this process may only read.
-
-    Raises:
-        ReadOnlyError: It may.
-    """
-    if cannot_be_written(folder):
-        raise ReadOnlyError(str(folder))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import dropwhile, groupby, islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -114,7 +114,7 @@ class Handover:
         written = added_up(told)
         for trajectory in dict.fromkeys(name for name, _ in written):
             run = self._run(trajectory)
-            count = run.rework(partial(self._store_written, run, written))
+            count = self._ingestor.rework(self._tenant, trajectory, partial(self._store_written, run, written))
             windows, steps, repeated = windows + bool(count), steps + count, repeated + (not count)
         return TakenIn(windows, steps, repeated, tuple(rejections))
 
@@ -148,7 +148,8 @@ class Handover:
         """Store the labels of a window; return how many steps have them now, 0 if they had them already."""
         window = self._found(returned.id)
         run = self._run(window[0].trajectory)
-        stored = run.rework(partial(self._store, returned)) if any(map(run.waits, window)) else 0
+        change = partial(self._store, returned)
+        stored = self._ingestor.rework(self._tenant, run.name, change) if any(map(run.waits, window)) else 0
         if stored:
             self._charge(window, returned.reply)
         return stored
@@ -223,17 +224,11 @@ class Handover:
         usage = decode_reply(reply, model=name).usage
         if usage.input_tokens is None or usage.output_tokens is None:
             return
-        self._ledger.charge(
-            Charge(
-                model=name,
-                **purpose._asdict(),
-                tenant=self._tenant,
-                prompt_tokens=usage.input_tokens,
-                reply_tokens=usage.output_tokens,
-                cost_usd=price.of(usage.input_tokens, usage.output_tokens) if price else None,
-                rejected=self._labeler.model.ledger.total().rejected,
-            )
-        )
+        self._ledger.charge(Charge(
+            model=name, **purpose._asdict(), tenant=self._tenant, prompt_tokens=usage.input_tokens,
+            reply_tokens=usage.output_tokens, rejected=self._labeler.model.ledger.total().rejected,
+            cost_usd=price.of(usage.input_tokens, usage.output_tokens) if price else None,
+        ))  # fmt: skip
 
 
 # Labels made anew here
@@ -269,7 +264,7 @@ def relabel(ingestor: Ingestor, *, tenant: str) -> Relabeled:
         before = progress.done
         foreign = sum(run.waits(entry) for entry in run.entries() if entry.labels is not None)
         if foreign:
-            relabeled += run.rework(partial(_relabel, run, labeler.name, progress))
+            relabeled += ingestor.rework(tenant, trajectory, partial(_relabel, run, labeler.name, progress))
             trajectories, steps = trajectories + 1, steps + foreign
         progress.advance(before + trajectory.steps - progress.done)
     return Relabeled(trajectories, steps, relabeled)
@@ -327,10 +322,6 @@ class Relabeling:
     def entries(self, *, start: int = 0, stop: int | None = None) -> Iterator[Entry]:
         """The steps from one position to before another."""
         return self._journal.entries(*self._key, start=start, stop=stop)
-
-    def rework(self, change: Callable[[], int]) -> int:
-        """Change labels while nobody else changes the trajectory; return what that returns."""
-        return self._ingestor.rework(*self._key, change)
 
     def begin(self, position: int = 0, *, labeler: Labeler | None = None) -> None:
         """Take up the labeling as it stands before a position, from the last checkpoint if it fits."""

@@ -181,13 +181,9 @@ def _mend(ingestor: Ingestor, *, tenant: str) -> Iterator[str]:
 def _step_of(snippet: MemorySnippet) -> Step:
     """The step of a snippet, if it said nothing that snippets do not keep."""
     return Step(
-        id=snippet.step,
-        role=snippet.role,
-        content=snippet.text,
-        timestamp=snippet.happened,
-        session=snippet.session,
+        id=snippet.step, role=snippet.role, content=snippet.text, timestamp=snippet.happened, session=snippet.session,
         metadata=snippet.metadata,
-    )
+    )  # fmt: skip
 
 
 def _disagreement(entry: Entry, wanted: MemorySnippet, held: MemorySnippet | None) -> str:

@@ -113,10 +113,7 @@ def import_lines(
     run = _Import(ingestor, tenant, source, again=again)
     for batch in chunks(run.read(lines), BATCH_STEPS):
         run.store(batch)
-    run.finish()
-    return Imported(
-        run.steps, run.known, len(run.trajectories), tuple(run.rejections), run.erased, run.failed(), run.trees.trees
-    )
+    return run.finish()
 
 
 class _Import:
@@ -189,7 +186,7 @@ class _Import:
             self._begin(name)
             self._ingestor.rework(self._tenant, name, partial(self._write, group))  # puts what was labeled
 
-    def finish(self) -> None:
+    def finish(self) -> Imported:
         """Keep what the labeling remembered where nothing is amiss; label what waited, and put what had failed."""
         for name, gone in self._gone.items():  # what came in with steps that were erased here has something from them
             clean = partial(take_out, self._journal, [], gone, tenant=self._tenant, trajectory=name)
@@ -207,11 +204,11 @@ class _Import:
             self._ingestor.states.replay(self._tenant, name, left=0)
         self._ingestor.snippets.bring_up(self._failed)
         self._journal.drop_empty(self._tenant)
-
-    def failed(self) -> int:
-        """Number of steps that failed here and had not failed where they come from."""
         failed = self._ingestor.receipts(self._tenant, state=StepState.FAILED) if self._to_store else ()
-        return sum((each.trajectory, each.step) in self._to_store for each in failed)
+        new = sum((each.trajectory, each.step) in self._to_store for each in failed)  # which failed here alone
+        return Imported(
+            self.steps, self.known, len(self.trajectories), tuple(self.rejections), self.erased, new, self.trees.trees
+        )
 
     def _keep(self, session: SessionLine) -> bool:
         """Keep what was remembered of a trajectory, if its steps are here and the labeler can go on from it."""

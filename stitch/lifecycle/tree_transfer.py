@@ -42,15 +42,12 @@ def tree_lines(journal: Journal, *, tenant: str) -> Iterator[str]:
                 continue
             if isinstance(entry, Branch):
                 yield dump_line("branch", tree=name, branch=entry.name, at=entry.at)
-            elif entry.parent is None:
-                nodes = rows_of(log.tree(entry.id).root)
-                yield dump_line("tree", tree=name, nodes=nodes, commit=_fields(entry))
+                continue
+            commit = {**entry.dump(), "recorded": entry.recorded}
+            if entry.parent is None:
+                yield dump_line("tree", tree=name, nodes=rows_of(log.tree(entry.id).root), commit=commit)
             else:
-                yield dump_line("commit", tree=name, commit=_fields(entry))
-
-
-def _fields(commit: Commit) -> dict[str, object]:
-    return {**commit.dump(), "recorded": commit.recorded}
+                yield dump_line("commit", tree=name, commit=commit)
 
 
 class TreeImport:

@@ -27,7 +27,7 @@ from stitch.store.points import (
 )
 
 if TYPE_CHECKING:
-    from qdrant_client import QdrantClient, models
+    from qdrant_client import models
 
 ShardKey: TypeAlias = str | int
 
@@ -42,7 +42,9 @@ class ClientPoints(Points):
     def __init__(self, server: Server, found: CollectionInfo) -> None:
         self._server, self._name = server, server.collection
         self._limits = limits_of(found.config, what=server.what)
-        self._reading, self._writing = server.options.reading, server.options.writing
+        consistency, ordering = server.options.read_consistency, server.options.write_ordering
+        self._reading: dict[str, Any] = {} if consistency is None else {"consistency": consistency}
+        self._writing: dict[str, Any] = {"wait": True} | ({} if ordering is None else {"ordering": ordering})
         self._large = found.large_tenants
         if said := sorted(set(server.options.large_tenants).symmetric_difference(self._large)):
             _log.warning(
@@ -156,22 +158,17 @@ class ClientPoints(Points):
 
     def about(self) -> dict[str, str]:
         """Version and state of the server and the collection."""
-
-        def ask(client: QdrantClient) -> dict[str, str]:
-            info = client.get_collection(self._name)
-            params = info.config.params
-            return {
-                "version": client.info().version,
-                "state": info.status.value,
-                "points": str(there),
-                "shards": str(params.shard_number),
-                "replicas": str(params.replication_factor),
-                "nodes": str(nodes),
-                **({"large tenants": some_of(self._large)} if self._large else {}),
-            }
-
         there, nodes = self.count(Where()), self._nodes()
-        return self._server.ask("read", ask)
+        info = self._ask("read", "get_collection")
+        told = {
+            "version": self._server.ask("read", lambda client: client.info()).version,
+            "state": info.status.value,
+            "points": str(there),
+            "shards": str(info.config.params.shard_number),
+            "replicas": str(info.config.params.replication_factor),
+            "nodes": str(nodes),
+        }
+        return told | ({"large tenants": some_of(self._large)} if self._large else {})
 
     def _ask(self, doing: str, method: str, *arguments: Any, **options: Any) -> Any:
         """Call a method of the client on this collection."""

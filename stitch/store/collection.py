@@ -75,6 +75,8 @@ def make(server: Server, *, dimension: int, journal: str) -> CollectionInfo:
 
     def create(client: QdrantClient) -> None:
         options = server.options
+        names = {"shard_number", "replication_factor", "write_consistency_factor"}
+        own: dict[str, Any] = {"sharding_method": "custom"} if options.large_tenants else {}
         dense = models.VectorParams(size=dimension, distance=models.Distance.DOT, on_disk=options.on_disk)
         client.create_collection(
             server.collection,
@@ -82,7 +84,8 @@ def make(server: Server, *, dimension: int, journal: str) -> CollectionInfo:
             sparse_vectors_config={WORDS: models.SparseVectorParams(), LABELS: models.SparseVectorParams()},
             hnsw_config=models.HnswConfigDiff(m=0),  # no graph, for the ranking is exact
             metadata={_OWN: {"journal": journal, "layout": LAYOUT, "large_tenants": options.large_tenants}},
-            **options.making,
+            **options.model_dump(include=names, exclude_none=True),
+            **own,
         )
         if options.large_tenants:
             try:

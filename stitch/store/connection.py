@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
@@ -54,24 +54,6 @@ class QdrantOptions(BaseModel, frozen=True, extra="forbid"):
     read_consistency: AtLeastOne | Literal["majority", "quorum", "all"] | None = None
     prefer_grpc: bool = False
     """Whether gRPC (at the port after that of the URL, as 6334) is spoken instead of REST."""
-
-    @property
-    def reading(self) -> dict[str, Any]:
-        """Arguments of the client for each read."""
-        return {} if self.read_consistency is None else {"consistency": self.read_consistency}
-
-    @property
-    def writing(self) -> dict[str, Any]:
-        """Arguments of the client for each write, which is waited for."""
-        ordering = {} if self.write_ordering is None else {"ordering": self.write_ordering}
-        return {"wait": True, **ordering}
-
-    @property
-    def making(self) -> dict[str, Any]:
-        """Arguments of the client for making the collection, but for those of vectors."""
-        names = ("shard_number", "replication_factor", "write_consistency_factor")
-        own = {"sharding_method": "custom"} if self.large_tenants else {}
-        return {name: value for name in names if (value := getattr(self, name)) is not None} | own
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,13 +37,8 @@ _PLACE = ("trajectory", "position", "step")
 class QdrantStore:
     """Snippets as points of a folder, searched by Qdrant's engine in this process; see `SnippetStore`.
 
-    Its folder says what it was made with, and who has it open. Calls from several threads are served one after the
-    other.
-
-    Args:
-        path: The folder of the store. Everything of it lies in its subfolder `store`.
-        embedder_name: The embedder whose vectors are stored; compared with what the store was made with.
-        dimension: The length of its vectors.
+    Its folder, the subfolder `store` of `path`, says what it was made with, and who has it open. Calls from several
+    threads are served one after the other.
 
     Raises:
         StoreLockedError: Another process, or another store of this one, has it open.

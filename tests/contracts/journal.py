@@ -302,14 +302,14 @@ class JournalContract:
         append(journal, say("one", id="1"), say("two", id="2"))
         journal.record_labels([(1, ENCODED), (2, ENCODED)])
         journal.record_stored([1, 2])
-        assert not journal.has_any(StepState.RETIRED)
+        assert not journal.number_in(StepState.RETIRED)
         assert journal.retire([1], at=0.25, reason="a: b") == 1
         (entry,) = journal.every_entry("a", state=StepState.RETIRED)
         assert (entry.retired_at, entry.reason) == (0.25, "a: b")
         assert entry.receipt().reason == "retired 1970-01-01T00:00:00.250000+00:00: a: b"
         assert (entry.was_retired(0.2), entry.was_retired(0.25)) == (False, True)
-        assert journal.has_any(StepState.RETIRED, tenant="a", trajectory="t")
-        assert not journal.has_any(StepState.RETIRED, tenant="a", trajectory="u")
+        assert journal.number_in(StepState.RETIRED, tenant="a", trajectory="t")
+        assert not journal.number_in(StepState.RETIRED, tenant="a", trajectory="u")
 
     def test_of_an_erased_step_nothing_is_told(self, journal: Journal) -> None:
         redacted = {0: [Redaction(kind="password", count=1, place="content")]}

@@ -157,7 +157,7 @@ def test_a_cluster_is_named_by_a_list_and_what_its_collection_is_made_like_by_a_
     assert settings.memory == "http://a:6333,http://b:6333"
     assert (settings.qdrant.shard_number, settings.qdrant.replication_factor) == (6, 2)
     monkeypatch.setenv("STITCH_QDRANT", '{"write_ordering": "strong"}')
-    assert load_settings().settings.qdrant.writing == {"wait": True, "ordering": "strong"}
+    assert load_settings().settings.qdrant.write_ordering == "strong"
     monkeypatch.setenv("STITCH_QDRANT", '{"shards": 6}')
     with pytest.raises(SettingsError, match=r"'qdrant.shards' \(from environment STITCH_QDRANT\)"):
         load_settings()
