@@ -263,7 +263,7 @@ def _spans(text: str, asked: int | None) -> Iterator[Span]:
 
 
 @lru_cache(maxsize=1)
-def _months_abroad() -> dict[str, int]:
+def months_abroad() -> dict[str, int]:
     """The numbers of months by their names in other languages."""
     return {name: number for number, line in enumerate(table_lines("months.txt"), start=1) for name in line.split()}
 
@@ -271,7 +271,7 @@ def _months_abroad() -> dict[str, int]:
 @lru_cache(maxsize=1)
 def _abroad() -> re.Pattern[str]:
     """A date in another language than English: a month beside its day, its year or a word for "in"."""
-    names = "|".join(sorted(_months_abroad(), key=len, reverse=True))
+    names = "|".join(sorted(months_abroad(), key=len, reverse=True))
     return re.compile(
         rf"(?:\b(?P<day>\d{{1,2}})(?:\.|er|º|°)? (?:de |di )?|(?P<at>\b(?:im|en|em|au|nel|w|we|в|v|i) ))?"
         rf"\b(?P<month>{names})\b(?:,? (?:de |del )?(?P<year>(?:19|20)\d\d)\b|(?(day)|(?(at)|(?!))))",
@@ -281,7 +281,7 @@ def _abroad() -> re.Pattern[str]:
 
 def _of_date(year: str | None, month: str, day: str | None) -> Iterator[Span]:
     """The span of a day or a month, with or without its year; nothing if there is none such."""
-    number = int(month) if month.isdigit() else _months_abroad().get(month.lower()) or _month_number(month)
+    number = int(month) if month.isdigit() else months_abroad().get(month.lower()) or _month_number(month)
     first, last = (int(day), int(day)) if day else (1, 31)
     if not (1 <= number <= 12 and 1 <= first <= 31):
         return

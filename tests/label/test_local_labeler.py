@@ -119,6 +119,32 @@ def test_a_scope_that_somebody_named_keeps_its_name() -> None:
     assert set(scopes_of(more)) == {"the old house"}
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("I need paint for the garden fence. Which paint will the garden fence need?", "garden fence"),
+        ("The import breaks:\n```\nconst mongoose = load(schema)\n```\nPlease mend the bank import.", "bank import"),
+        ("uh the the uh remote control, uh, needs a remote control case", "remote control"),
+        ("My marathon on Sunday: what shall I eat before a marathon in March?", "marathon"),
+    ],
+    ids=["what recurs", "no code", "no interjection", "no date"],
+)
+def test_a_name_is_what_is_asked_about(words: str, name: str) -> None:
+    scope = scopes_of(label(said("user", words)))[0] or ""
+    assert name in scope
+    assert not {"mongoose", "uh", "sunday", "march"} & set(scope.lower().split())
+
+
+def test_a_name_changes_only_for_a_clearly_better_one() -> None:
+    talk = [
+        said("user", "Which insurance pays for the broken window?"),
+        said("assistant", "The insurance of the house."),
+    ]
+    session = LocalLabeler().begin("t")
+    session.label(talk * 30)
+    assert len(session.inventory().merges) <= 1
+
+
 def test_many_terms_and_values_are_bounded() -> None:
     session = LocalLabeler().begin("t")
     session.label([Step(role="user", content=" ".join(f"word{n}x{i} ${i}{n}.5" for i in range(60))) for n in range(20)])

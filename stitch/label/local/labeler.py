@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NAME = "local-32"
+NAME = "local-33"
 """Changes whenever the same steps would get other labels."""
 
 _AT_ONCE = 256
@@ -148,7 +148,7 @@ class LocalLabelSession:
             otherwise = NO_NAME if home is None else self._names.of(home.number)
             self._names.open(reading, scope.gist, called=given, given=by_others, otherwise=otherwise)
         else:
-            self._names.extend(reading, scope.number, steps=scope.steps)
+            self._names.extend(reading, scope.number)
             if by_others:
                 self._names.give(scope.number)
         name = given or self._names.of(scope.number)
