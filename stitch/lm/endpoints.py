@@ -263,6 +263,14 @@ def can_be_tried_again(error: Exception) -> bool:
     return isinstance(error, lm15.RETRYABLE_ERRORS) or dspy.is_retryable_lm_error(error)
 
 
+def timed_out(error: Exception) -> bool:
+    """Whether it was waited for a reply for as long as may be."""
+    import dspy
+    from dspy._vendor.lm15.transports import ReadTimeout
+
+    return isinstance(error, (TimeoutError, dspy.LMTimeoutError)) or isinstance(error.__cause__, ReadTimeout)
+
+
 def as_model_error(error: Exception, *, name: str) -> ModelError:
     """An error of DSPy, or of an engine or a model of somebody's own, as one of ours, in the words of the server."""
     import dspy
@@ -286,8 +294,9 @@ def as_model_error(error: Exception, *, name: str) -> ModelError:
             ("STITCH_MODEL_KEY", *getattr(error, "env_keys", ()))
         )  # its words say what a caller of its library sets
         return ModelUnavailableError(f"model {name!r} has no key", hint=f"set {keys}")
-    if isinstance(error, lm15.TimeoutError):
-        return ModelUnavailableError(f"model {name!r} does not answer in time", hint="set model_timeout_s to more")
+    if timed_out(error):
+        told = "does not answer in time, which the setting model_timeout_s says"
+        return ModelUnavailableError(f"model {name!r} {told}", hint="set model_timeout_s to more")
     if isinstance(error, lm15.AuthError):
         does, hint = "refuses", "set STITCH_MODEL_KEY"
     return ModelUnavailableError(f"model {name!r} {does}: {reason}", hint=hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -11,9 +12,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from stitch.errors import BudgetSpentError, CallInterruptedError
-from stitch.lm.ledger import Price, Totals
+from stitch.lm.ledger import Price, Purpose, Totals, current_purpose
 
 T = TypeVar("T")
+_SLOW_S = 20.0
+"""Whoever waits so long for a call is told so."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -101,11 +106,18 @@ class Calls:
             self._free -= 1
             try:
                 thread.start()
-                self._wait(reply.done)
+                if not self._wait(reply.done, _SLOW_S):
+                    self._tell_slow(current_purpose.get())
+                    self._wait(reply.done)
             finally:
                 self._free += 1
                 self._changed.notify_all()
         return reply.result()
+
+    def _tell_slow(self, purpose: Purpose) -> None:
+        of = f" of {purpose.trajectory!r} from position {purpose.position}" if purpose.trajectory else ""
+        told = "model %r has not answered for %g s (%s%s); the setting model_timeout_s says how long is waited"
+        _log.warning(told, self._name, _SLOW_S, purpose.stage, of)
 
     def pause(self, seconds: float) -> None:
         """Wait so long, or until an interruption, which is raised."""
@@ -118,10 +130,11 @@ class Calls:
             self._given_up = True
             self._changed.notify_all()
 
-    def _wait(self, until: Callable[[], bool], seconds: float | None = None) -> None:
-        self._changed.wait_for(lambda: self._given_up or until(), seconds)
+    def _wait(self, until: Callable[[], bool], seconds: float | None = None) -> bool:
+        done = self._changed.wait_for(lambda: self._given_up or until(), seconds)
         if self._given_up and not until():
             raise CallInterruptedError(
                 f"the call of model {self._name!r} was given up",
                 hint="opening the memory again goes on with its labels",
             )
+        return done

@@ -33,6 +33,7 @@ from stitch.lm.endpoints import (
     first_line,
     is_on_this_machine,
     lm_of,
+    timed_out,
     trouble_of,
 )
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, bound, charged_key, charged_tenant, current_purpose
@@ -267,7 +268,8 @@ class LanguageModel:
                 self._failure = error
                 raise
             except Exception as error:  # of DSPy, or code of others, which may raise anything
-                if tries == self.limits.retries or not can_be_tried_again(error):
+                ends = tries == self.limits.retries or (tries > 0 and timed_out(error))  # so long is waited twice
+                if ends or not can_be_tried_again(error):
                     failure = as_model_error(error, name=self.name)
                     if not isinstance(failure, ReplyError):
                         self._failure = failure

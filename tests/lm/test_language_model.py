@@ -109,7 +109,7 @@ def test_what_is_transient_is_tried_again_after_the_pause_that_was_asked_for(
     assert model.ledger.total().calls == 1
 
 
-@pytest.mark.parametrize(("fault", "calls"), [(failure(500), 3), (Silence(), 3), (failure(401), 1)])
+@pytest.mark.parametrize(("fault", "calls"), [(failure(500), 3), (Silence(), 2), (failure(401), 1)])
 def test_a_provider_that_stays_down_is_unavailable_after_all_retries(
     fault: Reply | Silence, calls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +124,20 @@ def test_a_provider_that_stays_down_is_unavailable_after_all_retries(
     assert (caught.value.hint == "set STITCH_MODEL_KEY") == (calls == 1), "a refused key is not tried again"
     with pytest.raises(ModelUnavailableError, match="does not answer"):  # nobody is there any more
         ask(LanguageModel("m", base_url=provider.base_url, limits=Limits(retries=0)))
+
+
+def test_who_waits_long_is_told_for_what_and_which_setting_ends_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("stitch.lm.limits._SLOW_S", 0.01)
+    with LoopbackProvider(answer, faults=[Silence()]) as provider:
+        model = LanguageModel("m", base_url=provider.base_url, limits=Limits(timeout_s=0.2, retries=0))
+        with pytest.raises(ModelUnavailableError, match="model_timeout_s"):
+            ask(model)
+        model.close()
+    [told] = [each.message for each in caplog.records if each.name == "stitch.lm.limits"]
+    assert "'m' has not answered" in told
+    assert "model_timeout_s" in told
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
+from time import monotonic
 from typing import Any, ClassVar, NamedTuple
 
 import orjson
@@ -62,7 +63,8 @@ _NUMBERING = re.compile(r"^>?\s*\(?\d{1,3}[.)]\s+")
 """Of the list of scopes; a name may begin so as well, such as "2. Tag", so it is only taken away from known names."""
 _NEW = re.compile(r"^(?:new(?: scope)?|scope|goal)\s*:\s*", re.IGNORECASE)
 _CONTEXT_CHARS = 300
-_GIVING_UP_AFTER = 4
+_GIVING_UP_AFTER = 2
+"""Single steps in succession of which no reply was of use."""
 
 _log = logging.getLogger(__name__)
 
@@ -118,7 +120,7 @@ class ModelSession:
         self._past: list[Past] = []
         self._names = Vocabularies(made_by=name)
         self._ours = (name, fallback.name)
-        self._failed = 0
+        self._note_use()
         self._down = ""
         """Why the model is not asked again during this call of `label`."""
         self._trouble = ""
@@ -130,7 +132,8 @@ class ModelSession:
 
     def label(self, steps: Sequence[Step]) -> list[StepLabels]:
         """Label the next steps. Never raises a `ModelError`: what the model cannot label is labeled locally."""
-        self._failed, self._down = 0, ""
+        self._down = ""
+        self._note_use()
         return self._label(list(steps))
 
     def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
@@ -201,11 +204,17 @@ class ModelSession:
             self._take(step, made)
         return labels
 
+    def _note_use(self) -> None:
+        """Take note that a reply was of use, or that none was asked for yet."""
+        self._failed, self._used_at = 0, monotonic()
+
     def _note_failure(self, error: ModelError, *, steps: int) -> None:
         """Take note that the model failed; after that `_down` says whether it is to be asked again."""
         self._failed += steps == 1
         self._trouble = error.message
-        if isinstance(error, (ModelUnavailableError, BudgetSpentError)) or self._failed >= _GIVING_UP_AFTER:
+        # Replies of no use are paid for, and waited for: as long as for one that does not come.
+        useless = self._failed >= _GIVING_UP_AFTER or monotonic() - self._used_at > self._model.limits.timeout_s
+        if useless or isinstance(error, (ModelUnavailableError, BudgetSpentError)):
             self._down = error.message
             _log.warning("local labels stand in for the model's in trajectory %r: %s", self._trajectory, error.message)
 

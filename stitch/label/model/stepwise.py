@@ -121,7 +121,7 @@ class _StepwiseSession(ModelSession):
             except ModelError as error:
                 self._note_failure(error, steps=1)
             else:
-                self._failed = 0
+                self._note_use()
                 return labels
         return self._label_locally([step])[0]
 

@@ -143,7 +143,7 @@ class WindowedSession(ModelSession):
             except ModelError as error:
                 self._note_failure(error, steps=len(window))
             else:
-                self._failed = 0
+                self._note_use()
                 return self._label_by(readings, window)
         if self._down or len(window) == 1:
             return self._label_locally(window)
