@@ -117,7 +117,7 @@ class ReadOnlyError(StoreError):
     def __init__(self, folder: str) -> None:
         super().__init__(
             f"the memory {folder!r} lies where nothing can be written: it can only be read",
-            hint="copy the folder to a disk that can be written, or change its permissions",
+            hint="free 128 MB of its disk, change its permissions, or copy the folder to another disk",
         )
 
 

@@ -13,6 +13,9 @@ from stitch.core.progress import Progress
 from stitch.errors import InputError, some_of
 
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+SPARE_BYTES = 128 << 20
+"""What must be free where a memory is written: Qdrant's engine writes into mapped files, where a full disk kills the
+process."""
 _BLOCK_BYTES = 1 << 20
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)

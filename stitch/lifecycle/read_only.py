@@ -1,4 +1,4 @@
-"""Memories that lie where nothing can be written, as on a read-only disk: they are read from a private copy."""
+"""Memories where nothing can be written, as on a disk that is read-only or full: they are read from a private copy."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stitch.core.files import copy_private, make_private_folder, refuse_links
+from stitch.core.files import SPARE_BYTES, copy_private, make_private_folder, refuse_links
 from stitch.errors import StoreError, system_errors
-from stitch.lifecycle.folder import JOURNAL_FILE, working_folder
+from stitch.lifecycle.folder import JOURNAL_FILE, owner_note, working_folder
+from stitch.store.owner import is_held
 
 _log = logging.getLogger(__name__)
 
 
 def cannot_be_written(folder: Path) -> bool:
-    """Whether there is a memory in a folder, and this process may only read it."""
+    """Whether there is a memory in a folder, and this process may only read it, or the disk is full."""
     journal = folder / JOURNAL_FILE
-    return journal.is_file() and not (os.access(folder, os.W_OK) and os.access(journal, os.W_OK))
+    if not journal.is_file():
+        return False
+    if not (os.access(folder, os.W_OK) and os.access(journal, os.W_OK)):
+        return True
+    return shutil.disk_usage(folder).free < SPARE_BYTES and not is_held(owner_note(str(folder), folder))
 
 
 @contextmanager

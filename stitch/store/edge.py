@@ -11,7 +11,7 @@ from typing import Any
 
 import qdrant_edge as engine
 
-from stitch.core.files import make_private
+from stitch.core.files import SPARE_BYTES, make_private
 from stitch.core.process import close_files_in, never_free
 from stitch.errors import StoreError
 from stitch.store.points import (
@@ -34,8 +34,6 @@ _PAGE = 256
 _INDEXED_FROM = 64
 """From so many points on there are indexes. Each takes 4 to 9 MB and 2 ms whenever it is opened, however few points
 there are; without them a filter reads the payload of each point, in 4 µs."""
-_SPARE_BYTES = 128 * 2**20
-"""What must be free before a write: the engine writes into mapped files, where a full disk kills the process."""
 _EXACT = engine.SearchParams(exact=True)
 _HALF_ON = ("x86_64", "amd64")
 """Where the engine adds up products of halves in single precision; elsewhere vectors are kept in single precision."""
@@ -68,7 +66,7 @@ class EdgePoints(Points):
         """Whether something was written since the last flush, each of which takes some 12 ms."""
         self._indexed = False
         with self._errors("make" if create else "open"):
-            self._check_disk(_SPARE_BYTES)
+            self._check_disk(SPARE_BYTES)
             shard = engine.EdgeShard
             self._shard: Any = (shard.create if create else shard.load)(str(folder), _config(dimension))
             if create:
@@ -87,7 +85,7 @@ class EdgePoints(Points):
         ]
         if known := list(self.retrieve([each.id for each in points], fields=False)):
             self.delete(known)
-        self._check_disk(_SPARE_BYTES)
+        self._check_disk(SPARE_BYTES)
         self._sole.clear()
         self._unflushed = True
         with self._errors("write to"):
@@ -159,7 +157,7 @@ class EdgePoints(Points):
 
     def delete(self, ids: Sequence[Id]) -> None:
         """Delete points; see `Points.delete`."""
-        self._check_disk(_SPARE_BYTES)
+        self._check_disk(SPARE_BYTES)
         self._unflushed = True
         with self._errors("delete from"):
             self._shard.update(engine.UpdateOperation.delete_points(list(map(_uuid, ids))))

@@ -83,6 +83,21 @@ def held_here(note: Path) -> bool:
         return False
 
 
+def is_held(note: Path) -> bool:
+    """Whether somebody holds a claim; nothing is written."""
+    try:
+        file = os.open(note, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        _lock(file)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
 def _key(about: os.stat_result) -> tuple[int, int]:
     return about.st_dev, about.st_ino
 

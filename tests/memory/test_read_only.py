@@ -4,6 +4,7 @@ import ctypes
 import inspect
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from stitch import Memory, Step, open_memory
+from stitch.errors import ReadOnlyError
 from stitch.lifecycle.lifecycle import Lifecycle
 
 READING = {
@@ -99,6 +101,23 @@ def test_it_is_read_and_every_change_is_refused_in_one_line(unwritable: Path) ->
     assert "it is open for reading" in done.stderr
     assert not Path(said["folder"]).exists(), "the copy is gone"
     assert {path: path.stat().st_mtime_ns for path in unwritable.rglob("*")} == before
+
+
+def test_on_a_full_disk_it_is_read_and_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, usage = tmp_path / "m", shutil.disk_usage
+    with open_memory(folder) as memory:
+        memory.add("the museum in Porto")
+
+    def full(path: Path) -> object:
+        return usage(path)._replace(free=0) if folder in (path, *path.parents) else usage(path)
+
+    monkeypatch.setattr(shutil, "disk_usage", full)
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    with open_memory(folder) as memory:
+        assert memory.search("museum").hits
+        with pytest.raises(ReadOnlyError):
+            memory.add("the boat to Faro")
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
 def test_every_method_is_known_to_read_or_to_be_refused() -> None:
