@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from itertools import groupby
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +13,13 @@ import orjson
 from pydantic import BaseModel
 
 from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
-from stitch.errors import ModelError, StepRejectedError, StitchError, StoreError
+from stitch.errors import ModelError, StepConflictError, StepRejectedError, StitchError, StoreError
 from stitch.sources import not_read
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
 
+_SAID_BYTES = 6
 Batch = tuple[str, list[SourcedStep]]
 """A trajectory, and steps of it."""
 
@@ -105,6 +108,8 @@ class Intake:
         self._seen: set[str] = set()
         self._repeated: dict[str, set[int]] = {}
         """The positions of the steps of each trajectory that were known already."""
+        self._said: dict[tuple[str, str], bytes | None] = {}
+        """By file and trajectory, a digest of all that was said; None where the numbers of the file are its own."""
         self._started = time.perf_counter()
 
     def keep(self, item: SourcedStep) -> int:
@@ -152,7 +157,29 @@ class Intake:
 
     def _add(self, batch: Batch) -> list[Receipt | StepRejectedError]:
         trajectory, items = batch
-        return self._memory.add_each([item.step for item in items], trajectory=trajectory, again=self._again)
+        results: list[Receipt | StepRejectedError] = []
+        for _, own in groupby(items, key=lambda item: item.source):  # the numbers of a file are looked up in the memory
+            steps = [self._told_apart(item) if item.numbered else item.step for item in own]
+            results += self._memory.add_each(steps, trajectory=trajectory, again=self._again)
+        return results
+
+    def _told_apart(self, item: SourcedStep) -> Step:
+        """A step that its file numbers; with a digest of all before it, if another file began the trajectory."""
+        place = (item.source, item.trajectory)
+        if place not in self._said:
+            self._said[place] = b"" if self._is_taken(item) else None
+        if (before := self._said[place]) is None:
+            return item.step
+        said = self._said[place] = blake2b(before + item.step.content.encode(), digest_size=_SAID_BYTES).digest()
+        return item.step.model_copy(update={"id": f"{item.step.id}-{said.hex()}"})
+
+    def _is_taken(self, item: SourcedStep) -> bool:
+        """Whether the number of a step is that of another, which says something else."""
+        known = self._memory.get(item.trajectory, str(item.step.id))
+        if known is None or known.step.content == item.step.content:
+            return False
+        [result] = self._memory.add_each([item.step], trajectory=item.trajectory, again=self._again)
+        return isinstance(result, StepConflictError)  # and not one whose secrets were taken out, or that was corrected
 
     def _count(self, batch: Batch, results: Sequence[Receipt | StepRejectedError]) -> None:
         trajectory, items = batch

@@ -13,6 +13,7 @@ from stitch.console.options import Say, age_s, answering, json_option, memory_op
 from stitch.console.printing import counted, one_line, print_proof, print_told
 from stitch.errors import InputError
 from stitch.server.operations import upkeep
+from stitch.text.dates import day_of
 
 _NONE = "no step is what was named; `stitch show --steps` and `stitch labels` say what there is"
 
@@ -37,6 +38,9 @@ def add(
     """
     if text == "-":
         text = sys.stdin.read()
+    if timestamp is not None and not timestamp.isdecimal() and day_of(timestamp) is None:
+        hint = "write it as 2026-03-01T12:00, or as Unix seconds"
+        raise InputError(f"timestamp {timestamp!r} is no time with a date", hint=hint)
     step = {"role": role, "content": text, "id": step_id, "timestamp": timestamp}
     with opened_memory(must_exist=False, **settings) as memory:
         given = {name: value for name, value in step.items() if value is not None}

@@ -305,6 +305,8 @@ class SourcedStep(NamedTuple):
     """File name, or `-` for standard input."""
     line: int
     """The line, from 1; for a format without lines, the number of the record."""
+    numbered: bool = False
+    """Whether the id is a number of the source's own, which another source may give as well."""
 
 
 Position = Mapping[str, Any]

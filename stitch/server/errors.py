@@ -120,7 +120,8 @@ async def tell(request: Request, error: Exception) -> Response:
         return refusal(error)
     status = HTTPStatus(error.status_code)
     if status is HTTPStatus.NOT_FOUND:
-        return refusal(RefusalError(status, "NotFound", "there is no such path", hint="/docs lists those there are"))
+        hint = "/docs lists those there are; /mcp needs the extra `mcp`"
+        return refusal(RefusalError(status, "NotFound", "there is no such path", hint=hint))
     if status is not HTTPStatus.METHOD_NOT_ALLOWED:
         return refusal(RefusalError(status, "BadRequest", str(error.detail)))
     known = request.app.openapi()["paths"].get(request.url.path)  # the router names those of one of its routes alone

@@ -79,8 +79,8 @@ def step_of(value: object) -> Step:
     unknown = [str(name) for name in value if name not in _STEP_FIELDS]
     if unknown or not isinstance(value.get("content", ""), str):
         wrong = f"a step has no field {unknown[0]!r}" if unknown else "the content of a step is a text"
-        raise StepRejectedError(wrong, hint=f"its fields are {', '.join(Step.model_fields)}; "
-                                            "`add_messages` takes messages of any provider")  # fmt: skip
+        fields = f"its fields are {', '.join(Step.model_fields)}, and trajectory=NAME stands beside it"
+        raise StepRejectedError(wrong, hint=f"{fields}; `add_messages` takes messages of any provider")
     try:
         return make_step(dict(value))
     except StepRejectedError as error:

@@ -81,11 +81,11 @@ class StepReader:
                     yield self._rejection(number, f"step {count} of {name!r}: {step.message}", raw)
                     continue
                 after = self._after(name, step)
-                if step.id is None:
+                if numbered := step.id is None:
                     step = step.model_copy(update={"id": self._numbered(name, count) + after})
                 elif step.id.isdecimal():
                     self._given[name] = step.id, 0
-                yield SourcedStep(name, step, self.source, number)
+                yield SourcedStep(name, step, self.source, number, numbered=numbered and self._said is None)
         except StepRejectedError as error:
             reason = error.message.split(" (")[0] if self._explained else error.message
             yield self._rejection(number, f"{reason}; {error.hint}" if error.hint else reason, raw)

@@ -38,6 +38,16 @@ def stored(folder="m"):
         return {name: [entry.step.content for entry in memory.steps(name)] for name in memory.trajectories()}
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_two_files_that_number_steps_of_one_trajectory_are_both_stored_once(run, together):
+    Path("a.jsonl").write_text(lines("Monday: the code is 11", "Noted.", trajectory="agent"))
+    Path("b.jsonl").write_text(lines("Tuesday: the code is 22", "Noted.", "Bye.", trajectory="agent"))
+    for files in [["a.jsonl", "b.jsonl"]] * 2 if together else [["a.jsonl"], ["b.jsonl"], ["b.jsonl"]]:
+        assert run("ingest", *files, "--memory", "m")[0] == 0
+    said = ["Monday: the code is 11", "Noted.", "Tuesday: the code is 22", "Noted.", "Bye."]
+    assert stored() == {"agent": said}
+
+
 def test_two_streams_are_both_stored_and_the_same_stream_twice_changes_nothing(pipe):
     first, second = lines("Behave.", "Book Rome", "ok"), lines("Behave.", "Book Oslo", "ok")
     assert (pipe(first)["stored"], pipe(second)["stored"]) == (3, 3)
