@@ -176,18 +176,20 @@ class AskedMemory:
         ranking: Ranking | str | None = None,
         min_trust: Trust | str | None = None,
         as_of: Time | None = None,
+        everywhere: bool = False,
     ) -> Why:
         """Say why a step comes back for a question, or why it does not: labels, rank, trust, state and budget.
 
         Args:
             query: The question.
             step: The id of the step.
-            trajectory: Where it is; all trajectories are searched.
+            trajectory: Where it is, and what is searched.
             k: How many steps count as hits; what the settings say by default.
             asked_at: As in `search`, and so are all others.
             ranking: As in `search`.
             min_trust: As in `search`.
             as_of: As in `search`.
+            everywhere: Whether all trajectories are searched, as where `search` is told none.
 
         Raises:
             InputError: The memory knows no such step; it was never accepted, or erased.
@@ -195,13 +197,15 @@ class AskedMemory:
         """
         from stitch.retrieve.explain import explain
 
-        moment = self._moment(as_of, trajectory)
+        where, moment = trajectory_name(trajectory), self._moment(as_of, trajectory)
         request = self._request(
-            query, k=k, asked_at=asked_at, ranking=ranking or None, min_trust=min_trust, as_of=moment
-        )
-        retriever, where = self._explaining(request.as_of), trajectory_name(trajectory)
+            query, k=k, trajectory=None if everywhere else where, asked_at=asked_at, ranking=ranking or None,
+            min_trust=min_trust, as_of=moment,
+        )  # fmt: skip
+        ranker = self._explaining(request.as_of)
+        answering = searching(ranker, self._parts, request=request, diverse=False)
         with charged_to(self.tenant):
-            return explain(self._ingestor.journal, retriever, request, step=step, trajectory=where)
+            return explain(self._ingestor.journal, answering, request, ranker=ranker, step=step, trajectory=where)
 
     def recalls(self) -> list[Recall]:
         """The last questions and their hits, oldest first: what the setting `recall_log` keeps, now or earlier."""

@@ -78,7 +78,7 @@ def asked_of(
             yield JudgedQuestion(
                 own=own,
                 near_miss=own and (question.type in NEAR_MISSES or not question.evidence),
-                evidence=estimator.evidence(request, hits),
+                evidence=estimator.evidence(request, hits, few=len(hits) < request.depth),
                 right=tuple(own and hit.snippet.step in question.evidence for hit in hits),
             )
 

@@ -96,7 +96,8 @@ class Answers:
 
     def why(self, query: str, step: str, trajectory: str) -> Explained:
         """Say why `recall` finds a step for a query, or why it does not."""
-        answer = questions.why(self._memory("read"), query=query, step=step, trajectory=trajectory)
+        memory = self._memory("read")
+        answer = questions.why(memory, query=query, step=step, trajectory=trajectory, everywhere=True)
         return Explained(found=answer.found, explanation=list(answer.explanation))
 
     def timeline(

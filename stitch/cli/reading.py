@@ -29,6 +29,7 @@ _NEAR_THEMES = 6
 @click.argument("query")
 @click.argument("step")
 @click.option("--trajectory", metavar="ID", help="The trajectory of the step; needed if several have this id.")
+@click.option("--everywhere", is_flag=True, help="Rank among all trajectories, as `stitch query` without --trajectory.")
 @click.option(
     "-k", type=click.IntRange(min=1), help="The number of steps that count as hits.  [default: as in a search]"
 )

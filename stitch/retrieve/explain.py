@@ -30,6 +30,7 @@ from stitch.core import (
 from stitch.core.intent import labels_in_words
 from stitch.core.ranking import DECIMALS
 from stitch.errors import InputError
+from stitch.retrieve.relevance import WITHHELD
 
 if TYPE_CHECKING:
     from stitch.journal import Entry, Journal
@@ -107,7 +108,7 @@ class WhyNot(NamedTuple):
                 f"{phrase(self.lost_by)} {own:.3g} against {theirs:.3g}."
             )
         else:
-            yield f"Step {step} is among the hits: rank {self.rank} of {self.ranked}."
+            yield f"Step {step} is among the first {self.k}: rank {self.rank} of {self.ranked}."
         yield f"Its score: {in_words(self.hit.parts)}."
         if self.lacking:
             yield f"It lacks {labels_in_words(self.lacking)}."
@@ -247,13 +248,22 @@ class Why(NamedTuple):
         return "\n".join(self.sentences)
 
 
-def explain(journal: Journal, retriever: ExplainsRanks, request: SearchRequest, *, step: str, trajectory: str) -> Why:
+def explain(
+    journal: Journal,
+    retriever: Retriever,
+    request: SearchRequest,
+    *,
+    ranker: ExplainsRanks,
+    step: str,
+    trajectory: str,
+) -> Why:
     """Answer a question, and say why a step is among the hits or not.
 
     Args:
         journal: Knows what became of the step.
         retriever: Answers the question.
         request: The question.
+        ranker: Makes the order of the answer.
         step: The id of the step.
         trajectory: Where it is.
 
@@ -268,7 +278,7 @@ def explain(journal: Journal, retriever: ExplainsRanks, request: SearchRequest, 
         )
     absence = tuple(_of_absence(entry, request))
     result = retriever.search(request)
-    place = None if absence else retriever.why_not(request, step=step, trajectory=trajectory)
+    place = None if absence else ranker.why_not(request, step=step, trajectory=trajectory)
     snippet = entry.snippet()
     found = any(hit.snippet.id == snippet.id for hit in result.hits[: request.k])
     shown = snippet.id in result.context_hits
@@ -276,9 +286,12 @@ def explain(journal: Journal, retriever: ExplainsRanks, request: SearchRequest, 
     if entry.state is StepState.LABELED:
         sentences.append(f"Step {step} has no vector yet: words and labels alone speak for it.")
     if shown:
-        sentences.append("It stands in the context.")
+        sentences.append("It stands in the context" + ("." if found else ", which shows more than the hits."))
     elif found:
         sentences.append(f"It is not in the context: {request.budget_tokens} tokens were spent on hits before it.")
+    elif place is not None and (place.rank <= request.k or not result):
+        chances = (each.figures["chance"] for each in result.trace if each.what == WITHHELD)
+        sentences += (f"It was left out: the chance that anything bears on this is {own:.2f}." for own in chances)
     return Why(found, shown, entry.state, snippet.trust, result.intent_filter, result.reasons, place, tuple(sentences))
 
 

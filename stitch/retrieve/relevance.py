@@ -52,6 +52,8 @@ Weights = Mapping[str, float]
 
 LEAST = 0.13
 """Of talks that have less than this chance nothing comes back, unless a request says otherwise."""
+WITHHELD = "nothing relevant"
+"""What is said of that in the trace of the answer."""
 ANSWERED: Weights = {"bias": -5.705, "near": 14.766, "both": 8.087, "absent": -3.302, "unnamed": -1.948}
 """Of `question_features`, for: anything bears on the question."""
 MEANT: Weights = {
@@ -203,29 +205,33 @@ class RelevanceEstimator:
         self._store, self._embedder = store, _shipped()
         self._fitted = embedder.name == self._embedder.name
 
-    def holds_for(self, found: RetrievalResult, *, words: int) -> bool:
-        """Whether chances are fitted to what was found: talks in English, whose vectors are of the shipped table.
+    def talks(self, found: RetrievalResult, *, words: int) -> tuple[ScoredSnippet, ...]:
+        """The hits to which chances are fitted: of talks in English, whose vectors are of the shipped table.
 
         Where somebody, or a model, chose labels and steps carry them, these say more; what was on a day, or came first,
         is asked for in hardly a word, of which the question has so many; and who asks for help is answered by what
         shall always be done.
         """
-        texts = (found.request.query, *(hit.snippet.text for hit in found.hits[:FIRST]))
-        if not self._fitted or any(is_foreign(language_of(text)) for text in texts) or running(found.hits):
-            return False
         chosen = found.rule.is_strict and any(hit.density for hit in found.hits)
         standing = any(hit.parts.get("standing") for hit in found.hits)
         question = read_request(found.request)
-        return not (chosen or standing or question.spans) and words > 1 + abs(question.order)
+        if chosen or standing or question.spans or words <= 1 + abs(question.order):
+            return ()
+        if not self._fitted or is_foreign(language_of(found.request.query)):
+            return ()
+        others = running(found.hits).union(
+            hit.snippet.trajectory for hit in found.hits[:FIRST] if is_foreign(language_of(hit.snippet.text))
+        )
+        return tuple(hit for hit in found.hits if hit.snippet.trajectory not in others)
 
-    def evidence(self, request: SearchRequest, hits: Sequence[ScoredSnippet]) -> Evidence:
-        """Gather the evidence on whether hits, best first, bear on a question."""
+    def evidence(self, request: SearchRequest, hits: Sequence[ScoredSnippet], *, few: bool) -> Evidence:
+        """Gather the evidence on whether hits, best first, bear on a question; see `evidence_of`."""
         said = {index_of(each) for each in content_stems(request.query)}
         names = {index_of(stem(name)) for name in names_in(request.query)}
         ids = [hit.snippet.id for hit in hits]
         counts = self._store.word_counts(request.tenant, said | names, ids=ids)
         near = self._nearest(request.query, hits[:FIRST])
-        return evidence_of(hits, said, counts, near=near, names=names, few=len(hits) < request.depth)
+        return evidence_of(hits, said, counts, near=near, names=names, few=few)
 
     def _nearest(self, question: str, hits: Sequence[ScoredSnippet]) -> float:
         if not hits:
@@ -270,7 +276,8 @@ class RelevanceRetriever:
     What is below `SearchRequest.min_relevance`, or has less than `min_share` of the best score, is left out, of the
     hits and of the context.
     Where a least chance is given, a judge says which of the first hits that are left bear on the question; what stands
-    behind these goes, too. Where none is given, nothing comes back of a talk that hardly has anything on the question.
+    behind these goes, too. Where none is given, nothing comes back of talks that hardly have anything on the question,
+    whatever comes back of runs.
     """
 
     def __init__(
@@ -287,7 +294,8 @@ class RelevanceRetriever:
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question. Where a context is made of less than steps, it stands or goes as a whole."""
         found = self._retriever.search(request)
-        evidence = self._estimator.evidence(request, found.hits)
+        few = len(found.hits) < request.depth
+        evidence = self._estimator.evidence(request, found.hits, few=few)
         chances = relevance(evidence)
         hits = tuple(map(ScoredSnippet.bearing, found.hits, chances.hits))
         found = replace(found, hits=hits, relevance=chances.result)
@@ -297,10 +305,15 @@ class RelevanceRetriever:
             if kept and self._judge is not None:
                 kept, decision = _judged(self._judge, request.query, kept)
                 found = replace(found, trace=(*found.trace, decision))
-        elif chances.result < LEAST and self._estimator.holds_for(found, words=evidence.words):
-            figures = {"chance": chances.result, "least": LEAST}
-            decision = Decision("nothing relevant", figures, "min_relevance=0 returns what is nearest")
-            kept, found = (), replace(found, trace=(*found.trace, decision))
+        elif talks := self._estimator.talks(found, words=evidence.words):
+            if len(talks) < len(hits):  # what else is in the memory says nothing of talks
+                chances = relevance(self._estimator.evidence(request, talks, few=few))
+            if chances.result < LEAST:
+                figures = {"chance": chances.result, "least": LEAST}
+                decision = Decision(WITHHELD, figures, "min_relevance=0 returns what is nearest")
+                withheld = {hit.snippet.id for hit in talks}
+                kept = tuple(hit for hit in kept if hit.snippet.id not in withheld)
+                found = replace(found, trace=(*found.trace, decision))
         return found if len(kept) == len(hits) else self._with(found, kept)
 
     def _with(self, found: RetrievalResult, kept: tuple[ScoredSnippet, ...]) -> RetrievalResult:

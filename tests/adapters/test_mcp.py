@@ -155,7 +155,7 @@ def test_answers_are_texts_that_a_model_reads(memory: Memory) -> None:
             assert told == [f"stored as {harmless(odd)}/0", f"trip: 3 steps\n{harmless(odd)}: 1 steps"]
             assert odd not in "".join(told)
             assert "scope " in await text_of("timeline", trajectory="trip")
-            assert "\nStep hotel is among the hits" in await text_of(
+            assert "\nStep hotel is among the first 10" in await text_of(
                 "why", query="hotel", step="hotel", trajectory="trip"
             )
             assert await text_of("correct", step="boat", trajectory="trip", text="At ten.") == "corrected trip/boat"

@@ -70,6 +70,15 @@ def test_why_of_a_hit_names_labels_rank_and_context(memory: Memory) -> None:
     assert str(why).endswith("It stands in the context.")
 
 
+def test_why_ranks_what_a_search_of_the_trajectory_ranks(memory: Memory) -> None:
+    memory.add("breakfast on day 1, far away", trajectory="other")
+    ranked = [
+        memory.why("breakfast on day 1", step="c", trajectory="trip", everywhere=everywhere).place.ranked  # type: ignore[union-attr]
+        for everywhere in (False, True)
+    ]
+    assert ranked == [len(TRIP), len(TRIP) + 1]
+
+
 def test_why_of_a_miss_names_what_it_lost_by(memory: Memory) -> None:
     why = memory.why("Which museum in the morning of day 2?", step="d", trajectory="trip", k=1)
     assert not why.found

@@ -72,6 +72,9 @@ def test_of_runs_and_in_other_languages_nothing_is_withheld_unless_that_is_asked
         assert memory.search(FOREIGN, min_relevance=0.9).nothing_relevant
         memory.add_many([{"role": "user", "content": text} for text in TEXTS], trajectory="talk")
         assert memory.search(FOREIGN, trajectory="talk").nothing_relevant
+        assert {hit.snippet.trajectory for hit in memory.search(FOREIGN)} == {"x"}
+        assert memory.search(ANSWERABLE)[0].snippet.trajectory == "talk"
+        assert str(memory.why(FOREIGN, step="0", trajectory="talk")).count("left out") == 1
 
 
 def test_a_question_without_words_of_a_matter_is_not_withheld(memory: Memory) -> None:

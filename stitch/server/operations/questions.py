@@ -247,12 +247,17 @@ def why(
     step: str,
     trajectory: Name | None = None,
     k: K | None = None,
+    everywhere: bool = False,
     whole: bool = False,
     **options: Any,
 ) -> Explanation:
-    """Say why a step comes back for a question, or why it does not; STEP is an id, its beginning, or a place."""
+    """Say why a step comes back for a question, or why it does not; STEP is an id, its beginning, or a place.
+
+    Where no trajectory is named, all are searched, as by a search.
+    """
     meant = find_step(memory, step, trajectory=trajectory)
-    found = memory.why(query, step=meant.step, trajectory=meant.trajectory, k=k, **options)
+    everywhere = everywhere or trajectory is None
+    found = memory.why(query, step=meant.step, trajectory=meant.trajectory, k=k, everywhere=everywhere, **options)
     return gathered(
         Explanation,
         found,
