@@ -6,6 +6,7 @@ is answered by what explains and by what a user said, "what did she want?" by wh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from stitch.core import FilterMaker, LabelKind, MemorySnippet
 from stitch.retrieve.candidates import Pool
 from stitch.retrieve.kinds import GOAL_OPENED, Kind, changes, failed, is_local
 from stitch.retrieve.speakers import USERS
+from stitch.text.languages import language_of, stem_in, words_in
 
 if TYPE_CHECKING:
     from stitch.retrieve.candidates import Column
@@ -25,8 +27,12 @@ _LEADING = 0.3
 """What the scope counts in which most of the first hits stand, if a model named it, beside one that is named."""
 _BEST_STEPS = 3
 """The steps of a goal that are most alike and say how alike it is."""
-_NEARLY, _NEWEST = 0.7, 1.5
-"""Statements with this share of the best similarity are about as near; the newest of them counts so much."""
+_NEARLY, _ABOUT, _NEWEST = 0.7, 0.5, 1.5
+"""Statements with this share of the best similarity are about as near, or with that where they say half of the words of
+a question of now; the newest of them counts so much."""
+_ASKS_A_NUMBER, _DIGIT = re.compile(r"\bhow (?:many|much)\b"), re.compile(r"\d")
+_NUMBERS = frozenset(("quantity", "price"))
+"""Classes of values that are numbers, in words too."""
 _LONG_GOAL = 8
 """Steps between the first and the last of a goal whose end tells more than its beginning."""
 _RARE = 2.0
@@ -150,13 +156,19 @@ def _openings(pool: Pool) -> frozenset[int]:
 
 
 def _worth_of_step(pool: Pool, place: int, *, opened: frozenset[int]) -> float:
-    """Bonus of a step that failed or changed something, where that is asked for."""
+    """Bonus of a step that failed or changed something, where that is asked for; a loss without a number asked for."""
     one, read, told = pool.snippets[place], pool.of_runs, 0.0
     if read.error and pool.kinds[place] is not Kind.SETUP and place not in opened and failed(one):
         told += 0.7
+    elif _ASKS_A_NUMBER.search(pool.question.folded) and not _says_a_number(one):
+        told -= 1.0
     if read.calls and (call := _call_of(pool, place)) is not None and changes(pool.snippets[call]):
         told += 1.0 if call == place else 0.7
     return told
+
+
+def _says_a_number(one: MemorySnippet) -> bool:
+    return _DIGIT.search(one.text) is not None or not _NUMBERS.isdisjoint(one.intent.entity_types)
 
 
 def _call_of(pool: Pool, place: int) -> int | None:
@@ -202,14 +214,22 @@ def _places_in_scopes(pool: Pool) -> Column:
 
 
 def _latest(pool: Pool, own: slice) -> Column:
-    """Recency of what users say of themselves: it holds until they say otherwise, and the newest is true."""
-    similarities = pool.similarities[own]
-    column, least = np.zeros(len(similarities)), _NEARLY * similarities.max()
-    near = [
-        place
-        for place, one in enumerate(pool.snippets[own])
-        if similarities[place] >= least > 0 and one.role.casefold() in USERS and not only_asks(one)
-    ]
+    """Recency of what users say of themselves: it holds until they say otherwise, and the newest is true.
+
+    Where the question says "now", so it is with what says half of its words, and in a talk without a user whoever
+    speaks may say it.
+    """
+    similarities, snippets, now = pool.similarities[own], pool.snippets[own], pool.question.order > 0
+    column, shares = np.zeros(len(similarities)), similarities / (similarities.max() or 1.0)
+    by_user = np.array([one.role.casefold() in USERS for one in snippets])
+    alike = by_user & (shares >= _NEARLY)
+    if now:
+        telling = by_user if by_user.any() else ~by_user
+        asked, language = pool.question.clue_stems, language_of(pool.question.text)
+        for place in np.flatnonzero(telling & (shares >= _ABOUT)).tolist():
+            said = asked.intersection(stem_in(word, language) for word in words_in(snippets[place].text))
+            alike[place] |= 2 * len(said) >= len(asked) > 0
+    near = [place for place in np.flatnonzero(alike).tolist() if not only_asks(snippets[place])]
     column[near] = np.linspace(0.0, _NEWEST, len(near)) if len(near) > 1 else 0.0
     return column
 

@@ -171,7 +171,12 @@ _KINDS_OF_NOUNS = {
 }
 """Which neutral class a thing belongs to by the noun it is asked for with."""
 _STANDS = word_set("do does am is are have has can i'm i've what's where's who's")
-_NOW = word_set("now current currently nowadays recently")
+_NOW = word_set(
+    """
+    now current currently nowadays recently latest newest still
+    jetzt inzwischen mittlerweile aktuell derzeit zurzeit momentan ahora actualmente
+    """
+)
 _ONCE = word_set(
     """
     initially originally previous previously first before earlier ago last when did days weeks months between passed
@@ -224,7 +229,7 @@ class Question:
     spans: tuple[Span, ...] = ()
     """Days of which it asks."""
     of_a_day: bool = False
-    """Whether it asks for a day, and for nothing else ("What was said on 8 May?")."""
+    """Whether it asks for a time, and for nothing else ("What was said on 8 May?", "What happened last week?")."""
     stands: bool = False
     """Whether it asks how things stand ("Where do I work?", "Where am I now?"), not for a time nor for the first."""
     order: int = 0
@@ -270,7 +275,7 @@ def read_question(text: str, asked: int | None = None) -> Question:
         lists=lists is not None or _ASKS_FOR_ALL.search(rest) is not None,
         asks_for_names=by_name,
         spans=spans,
-        of_a_day=any(span.first == span.meant for span in spans) and _says_no_more_than_a_day(said),
+        of_a_day=bool(spans) and _says_no_more_than_a_day(frozenset(words(without_relative_times(text)))),
         stands=not spans and (_stands(said) if not order else order > 0 and not said.isdisjoint(_NOW)),
         order=order,
     )

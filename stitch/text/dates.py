@@ -205,7 +205,8 @@ _MONTH_ALONE = re.compile(
 )
 _AGO = re.compile(rf"\b(?P<number>{_NUMBER}) (?P<unit>day|week|month|year)s? (?:ago|before|earlier)\b", re.IGNORECASE)
 _PAST = re.compile(
-    rf"\b(?:past|last|previous) (?:(?P<number>{_NUMBER}) )?(?P<unit>day|week|weekend|month|year)s?\b", re.IGNORECASE
+    rf"\b(?P<which>past|last|previous|this) (?:(?P<number>{_NUMBER}) )?(?P<unit>day|week|weekend|month|year)s?\b",
+    re.IGNORECASE,
 )
 _LAST_WEEKDAY = re.compile(rf"\b(?:last|this past|on) (?P<day>{WEEKDAY})\b(?!s)", re.IGNORECASE)
 _YESTERDAY = re.compile(r"\b(?P<word>yesterday|last night|the day before yesterday)\b", re.IGNORECASE)
@@ -213,7 +214,7 @@ _RELATIVE = (_YESTERDAY, _AGO, _PAST, _LAST_WEEKDAY)
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _SLACK_DAYS = {"day": 1, "week": 3, "month": 12, "year": 90}
 """People round: what was "two months ago" was so give or take so many days."""
-_LAST = {"week": (14, 5), "weekend": (9, 1), "month": (60, 10), "year": (730, 121)}
+_LAST = {"weekend": (9, 1), "month": (60, 10), "year": (730, 121)}
 """So many days ago the last one may have begun at the earliest, and ended at the latest."""
 _TOLD_LATER_DAYS = 7
 """Things are told a few days after they happened."""
@@ -294,6 +295,16 @@ def _of_date(year: str | None, month: str, day: str | None) -> Iterator[Span]:
         yield Span(begins, ends + _TOLD_LATER_DAYS, meant=ends)
 
 
+def _began(unit: str, day: int) -> int:
+    """The first day of the week, the month or the year of a day."""
+    of = date.fromordinal(day)
+    return (
+        day - of.weekday()
+        if unit == "week"
+        else of.replace(day=1, month=of.month if unit == "month" else 1).toordinal()
+    )
+
+
 def without_relative_times(text: str) -> str:
     """The text without what tells when from the day on which it is said ("two weeks ago")."""
     for form in _RELATIVE:
@@ -311,9 +322,14 @@ def _relative(text: str, asked: int) -> Iterator[Span]:
         slack = _SLACK_DAYS[unit] * (2 if match["number"].lower() in ("few", "several", "couple of") else 1)
         yield Span(asked - back - slack, asked - back + slack)
     for match in _PAST.finditer(text):
-        unit = match["unit"].lower()
-        if match["number"]:
-            yield Span(asked - (number(match["number"]) or 0) * _DAYS.get(unit, 7) - 1, asked)
+        which, unit = match["which"].lower(), match["unit"].lower()
+        if match["number"] or (which == "past" and unit in _DAYS):
+            yield Span(asked - (number(match["number"] or "a") or 0) * _DAYS.get(unit, 7) - 1, asked)
+        elif which == "this":
+            if unit in ("week", "month", "year"):
+                yield Span(_began(unit, asked), asked)
+        elif unit == "week":
+            yield Span(_began(unit, asked) - 8, asked, meant=_began(unit, asked) - 1)  # some begin it on Sunday
         elif unit in _LAST:
             first, last = _LAST[unit]
             yield Span(asked - first, asked - last)
