@@ -249,10 +249,10 @@ def _interruptible(memory: Memory) -> Iterator[None]:
 
 
 def _redacted(record: str) -> str:
-    """A record without secrets; one that is JSON stays JSON."""
+    """A record without secrets; one that is JSON stays JSON, but for what is nested deeper than anything walks."""
     try:
         return orjson.dumps(redact_value(orjson.loads(record))).decode()
-    except orjson.JSONDecodeError:
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError, RecursionError):
         return redact_text(record)[0]
 
 

@@ -85,6 +85,8 @@ Row = dict[str, Any]
 
 def seconds_of(stamp: Any) -> Any:
     """A time in Unix seconds if it was counted in a smaller unit or is a number in a text, else as `iso_of` has it."""
+    if stamp == "NaN":  # as a table says that there is none
+        return None
     if isinstance(stamp, str):
         stamp = float(stamp) if _COUNTED.fullmatch(stamp) else iso_of(stamp)
     if not isinstance(stamp, int | float) or isinstance(stamp, bool) or stamp > _MOST_TIME:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -13,7 +12,7 @@ from typing import IO, Any, cast
 
 from stitch.core import Position, Rejection, SourcedStep, StepSource
 from stitch.errors import InputError
-from stitch.sources.limits import Counted, Lines, naming_errors
+from stitch.sources.limits import Counted, Lines, Unpacked, naming_errors
 from stitch.sources.naming import state_of
 from stitch.sources.paths import expand_paths, stem_of
 from stitch.sources.positions import Positions
@@ -183,14 +182,16 @@ def _batches(file: IO[bytes], reader: StepReader) -> Iterator[Items]:
     with ExitStack() as stack:
         if cast("BufferedReader", file).peek(2)[:2] == _GZIP_MAGIC:
             packed = Counted(cast("BufferedReader", file))
-            unpacked = stack.enter_context(gzip.open(cast("IO[bytes]", packed)))
-            lines = Lines(cast("IO[bytes]", unpacked), packed=packed)
+            unpacked = stack.enter_context(Unpacked(packed))
+            lines = Lines(BufferedReader(unpacked), packed=packed)
         else:
-            lines = Lines(file)
+            lines, unpacked = Lines(file), None
         for number, raw in records(lines):
             items = reader.steps(number, raw)
             while batch := list(islice(items, _BATCH_ITEMS)):
                 yield batch
+        if unpacked is not None and unpacked.fault is not None:
+            raise InputError(str(unpacked.fault).lower(), hint="what stands before is stored; check the file")
 
 
 def _standard_input() -> IO[bytes]:

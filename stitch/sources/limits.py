@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BufferedReader
-from typing import IO, Any, NamedTuple
+from io import BufferedReader, RawIOBase
+from typing import IO, Any, NamedTuple, cast
 
 from stitch.errors import InputError
 
@@ -14,6 +15,8 @@ MAX_RECORD_BYTES = 128 << 20
 """The longest line, and the longest document over several lines."""
 MAX_DOCUMENT_LINES = 5_000_000
 """Of so many lines a document has at most: each is an object while it is put together."""
+MAX_DEPTH = 100
+"""So many objects and lists stand inside each other at most; what reads, redacts and writes them goes as deep."""
 MAX_EXPANSION = 200
 """To so many times its size a packed file expands at most; logs do to 20 to 100 times."""
 MAX_LINES_A_BYTE = 4
@@ -28,6 +31,17 @@ class Unreadable(NamedTuple):
 
     reason: str
     text: bytes
+
+
+def is_too_deep(value: Any) -> bool:
+    """Whether objects and lists stand inside each other deeper than any record's do."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for one in level if isinstance(one, dict | list)
+                 for inner in (one.values() if isinstance(one, dict) else one)]  # fmt: skip
+        if not level:
+            return False
+    return True
 
 
 def too_long(what: str) -> str:
@@ -112,6 +126,27 @@ class Counted:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+class Unpacked(RawIOBase):
+    """What a packed file holds; where it is broken it ends, and knows why."""
+
+    def __init__(self, packed: Counted) -> None:
+        self.fault: Exception | None = None
+        self._file = gzip.GzipFile(fileobj=cast("IO[bytes]", packed))
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """As of any file."""
+        try:
+            data = self._file.read1(len(buffer))
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            self.fault, data = error, b""
+        buffer[: len(data)] = data
+        return len(data)
 
 
 @contextmanager

@@ -74,6 +74,9 @@ class StepReader:
         if value is NO_JSON:
             yield self._rejection(number, why_unparsable(cast("bytes", raw)), raw)
             return
+        if limits.is_too_deep(value):
+            yield self._rejection(number, f"it is nested more than {limits.MAX_DEPTH} deep", raw)
+            return
         try:
             for name, step in steps_of(value, self._reading):
                 count = self._numbers[name] = self._numbers.get(name, -1) + 1
@@ -157,7 +160,9 @@ def _whole(raw: bytes | Any) -> str:
     try:
         return orjson.dumps(raw).decode()
     except orjson.JSONEncodeError:  # it is nested too deeply
-        return str(raw)
+        with suppress(RecursionError):
+            return str(raw)
+        return ""
 
 
 def records(lines: Lines) -> Iterator[tuple[int, bytes | Any]]:

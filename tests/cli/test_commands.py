@@ -157,6 +157,14 @@ def test_what_stands_before_the_place_where_a_packed_file_breaks_off_is_stored(r
     assert json.loads(run("status", "--memory", "m", "--json")[1])["stored"] == 3
 
 
+def test_a_line_that_is_nested_deeper_than_anything_walks_is_rejected_and_the_others_are_stored(run, tmp_path):
+    deep = [b'{"role": "user", "content": ' + b'{"a":' * n + b"1" + b"}" * n + b"}" for n in (99, 150, 300, 600, 5_000)]
+    (tmp_path / "a.jsonl").write_bytes(b"\n".join([*deep, b'{"role": "user", "content": "Book a hotel."}']))
+    code, _, err = run("ingest", "a.jsonl", "--memory", "m")
+    assert (code, err.count("nested more than")) == (3, 4)
+    assert json.loads(run("status", "--memory", "m", "--json")[1])["stored"] == 1
+
+
 def test_recalls_say_how_questions_are_kept_and_list_what_any_process_kept(run, memory, monkeypatch):
     code, out, err = run("recalls", "--memory", memory)
     assert (code, out) == (0, "")

@@ -26,6 +26,17 @@ def test_a_missing_or_broken_file_is_named(tmp_path):
         list(FileSource(cut))
 
 
+def test_of_a_document_in_a_packed_file_that_breaks_off_what_is_whole_is_read(tmp_path):
+    said = [{"role": "user", "content": f"{number * 7919 % 1000} of {number}"} for number in range(400)]
+    (tmp_path / "cut.json.gz").write_bytes(gzip.compress(orjson.dumps(said))[:1500])
+    read: list[SourcedStep | Rejection] = []
+    with pytest.raises(InputError, match=r"cut\.json\.gz"):
+        read.extend(FileSource(tmp_path / "cut.json.gz"))
+    texts = [item.step.content for item in read if isinstance(item, SourcedStep)]
+    assert texts == [each["content"] for each in said[: len(texts)]]
+    assert len(texts) > 100
+
+
 def test_text_that_is_no_conversation_is_rejected_whole_and_what_follows_is_read(tmp_path):
     poem = [b"the sea is wide", *(b"and nobody speaks of wave %d" % number for number in range(30))]
     rejected, read = FileSource(write(tmp_path / "poem.txt", *poem, STEP))
