@@ -155,7 +155,7 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
         (report.erased, (f"{report.erased} steps were erased before and are not stored;"
          " the same command with --again stores them")),
         (report.failed, "failed steps are kept and searchable; `stitch retry` tries them again"),
-        (report.not_read, f"not read: {lists}; kept as metadata of the first step of their trajectory"),
+        (report.not_read, f"not read: {lists}; kept as metadata of the step that follows"),
         (report.rejected, f"{report.rejected} rejected, see {rejects_path}"),
     )  # fmt: skip
     for said, note in notes:

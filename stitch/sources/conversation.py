@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from stitch.errors import StepRejectedError
-from stitch.sources.fields import BROKEN, Row, is_system, oldest_first, system_of
+from stitch.sources.fields import BROKEN, Row, is_mark, is_system, oldest_first, system_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import first_of, without
 
@@ -67,8 +67,8 @@ def about_trajectory(record: Mapping[str, Any], *fields: str) -> dict[str, Any]:
 
 
 def with_about(about: Mapping[str, Any] | None, rows: Iterable[Row | StepRejectedError]) -> RowStream:
-    """The rows; the first that is not rejected says in its metadata what is known `about` the whole trajectory."""
+    """The rows; the first that becomes a step says in its metadata what is known `about` the whole trajectory."""
     for row in rows:
-        if about and not isinstance(row, StepRejectedError):
+        if about and not isinstance(row, StepRejectedError) and not is_mark(row):
             row["metadata"], about = {**row.get("metadata", {}), "trajectory": about}, None
         yield row

@@ -363,13 +363,34 @@ def _answered_in(fields: Mapping[str, Any], *, depth: int = 0) -> Any:
 
 
 def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
-    """Row of what is no message of anybody: it is named by its kind, and its words, if it has any, are its text."""
+    """Row of what is no message of anybody: it is named by its kind, and its words are its text.
+
+    One without words is a mark of the program that wrote the log, and no step: its text is None.
+    """
     kind = str(record.get("type") or record.get("event") or "event")
-    words = next((key for key in _EVENT_WORDS if isinstance(record.get(key), str)), "")
-    said = str(record[words]) if words and record[words].strip() else kind.replace("_", " ").replace("-", " ")
+    words = next((key for key in _EVENT_WORDS if isinstance(record.get(key), str) and record[key].strip()), "")
     metadata = {key: value for key, value in rest.items() if key != words and value is not None}
-    heard = "input_audio_transcription" in kind and words == "transcript"  # the user's voice, as it was understood
-    return {"role": "user" if heard else "event" if kind == "user" else kind, "content": said, "metadata": metadata}
+    # The user's voice, as it was understood, or what the user wrote while the agent was at work.
+    heard = ("input_audio_transcription" in kind and words == "transcript") or (kind == "queue-operation" and words)
+    said = record[words] if words else fault_in(record)
+    row: Row = {"role": "user" if heard else "event" if kind == "user" else kind, "content": said}
+    return {**row, "metadata": metadata if words or said is None else {"outcome": "failure", **metadata}}
+
+
+def is_mark(row: Row) -> bool:
+    """Whether a row is what a program notes, which nobody says."""
+    return row.get("content", "") is None
+
+
+_FAULTS = ("errorMessage", "error_message", "errorText", "error")
+"""Where what has no words says why it has none."""
+
+
+def fault_in(fields: Mapping[str, Any]) -> str | None:
+    """The message of an error; None if there is none."""
+    fault = first_of(fields, _FAULTS, str | Mapping)
+    said = first_of(fault, ("message", "content"), str) if isinstance(fault, Mapping) else fault
+    return said if isinstance(said, str) and said.strip() else None
 
 
 def moment(row: Row) -> Row:

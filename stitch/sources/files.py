@@ -186,10 +186,13 @@ def _batches(file: IO[bytes], reader: StepReader) -> Iterator[Items]:
             lines = Lines(BufferedReader(unpacked), packed=packed)
         else:
             lines, unpacked = Lines(file), None
+        number = 0
         for number, raw in records(lines):
             items = reader.steps(number, raw)
             while batch := list(islice(items, _BATCH_ITEMS)):
                 yield batch
+        if rest := list(reader.rest(number)):
+            yield [*rest]
         if unpacked is not None and unpacked.fault is not None:
             raise InputError(str(unpacked.fault).lower(), hint="what stands before is stored; check the file")
 

@@ -21,6 +21,7 @@ from stitch.sources.fields import (
     BROKEN,
     Row,
     decapitalized,
+    is_mark,
     is_message,
     is_system,
     oldest_first,
@@ -265,7 +266,7 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
     for entry in map(unpacked, [system[1], *entries] if system else entries):
         known = format_of(entry) or Format("event", has(), tasks.read_step)
         for trajectory, row in _named(known, entry, reading, named=named, alone=len(entries) == 1):
-            if not isinstance(row, StepRejectedError):
+            if not isinstance(row, StepRejectedError) and not is_mark(row):
                 row, about = _with_outer(row, about, when=None if known.whole else when), None
             yield trajectory, row
 

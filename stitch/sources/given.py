@@ -18,7 +18,7 @@ from stitch.errors import InputError, StepRejectedError
 from stitch.sources.attachments import named_attachments
 from stitch.sources.messages import make_step
 from stitch.sources.recognizing import FileReading
-from stitch.sources.records import steps_of
+from stitch.sources.records import marks_left, steps_of
 
 _DEEPEST = 60
 _LEAST = "a message says at least who speaks and what: {'role': 'user', 'content': 'hello'}"
@@ -49,6 +49,7 @@ def steps_of_messages(messages: Iterable[object], *, tools: Mapping[str, str] | 
             yield message
         else:
             yield from _steps_of(message, reading, where=f"messages[{number}]")
+    yield from (step for _, step in marks_left(reading))
 
 
 def check_list_of_messages(messages: object) -> None:

@@ -74,14 +74,16 @@ _TRUSTED = {"low": Origin.DOCUMENT, "medium": Origin.AGENT}
 
 
 def make_step(row: Row) -> Step:
-    """Return `Step(**row)`; where flags tell how a call came out, `outcome` in the metadata of its result does, too.
+    """Return `Step(**row)`; where flags tell how a call came out, or an error, `outcome` in its metadata does, too.
 
     Raises:
         StepRejectedError: In one line, which field is wrong and why.
     """
     metadata = row.get("metadata")
-    if row.get("tool_name") is not None and isinstance(metadata, Mapping) and (told := outcome_told(metadata)):
-        row = {**row, "metadata": {"outcome": told, **metadata}}
+    if isinstance(metadata, Mapping):
+        fault = row.get("role") == "error" or metadata.get("isApiErrorMessage") is True
+        told = "failure" if fault else outcome_told(metadata) if row.get("tool_name") is not None else None
+        row = {**row, "metadata": {"outcome": told, **metadata}} if told else row
     try:
         return Step(**{**row, "timestamp": seconds_of(row.get("timestamp"))})
     except ValidationError as error:

@@ -153,7 +153,7 @@ def _ended(reply: Mapping[str, Any], *, inside: bool) -> list[Any]:
     """The reason there is no reply; an error that is not `inside` an envelope is one of a request with an id."""
     if "custom_id" in reply and isinstance(ended := reply.get("result"), Mapping) and isinstance(
             kind := ended.get("type"), str) and len(ended) == 1:  # fmt: skip
-        return [{"role": "error", "content": kind}]
+        return [{"role": "error", "content": f"request {kind}"}]
     error = reply.get("error")
     if isinstance(error, Mapping) and (inside or "custom_id" in reply):
         text = error.get("message") or (error.get("error") or {}).get("message") or str(dict(error))

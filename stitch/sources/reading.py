@@ -22,7 +22,7 @@ from stitch.sources.lines import NO_JSON, OPENING, numbered_lines, parse, why_un
 from stitch.sources.mail import begins_mail, is_mail, letters_in
 from stitch.sources.paths import stem_of
 from stitch.sources.recognizing import FileReading
-from stitch.sources.records import GENERIC_FORM, steps_of
+from stitch.sources.records import GENERIC_FORM, marks_left, steps_of
 from stitch.sources.streams import is_piece, is_sent, joined, sent_in
 from stitch.sources.texts import conversation_in, delimiter_of, rows_of, speaker_of, speaks
 
@@ -92,6 +92,13 @@ class StepReader:
         except StepRejectedError as error:
             reason = error.message.split(" (")[0] if self._explained else error.message
             yield self._rejection(number, f"{reason}; {error.hint}" if error.hint else reason, raw)
+
+    def rest(self, number: int) -> Iterator[SourcedStep]:
+        """What programs noted behind the last step of the file, which ends with the line `number`."""
+        for name, step in marks_left(self._reading):
+            count = self._numbers[name] = self._numbers.get(name, -1) + 1
+            identity = self._numbered(name, count) + self._after(name, step)
+            yield SourcedStep(name, step.model_copy(update={"id": identity}), self.source, number)
 
     def _again(self, rejected: Mapping[str, Any]) -> Iterator[SourcedStep | Rejection]:
         """The steps of a line of a rejects file, which was mended meanwhile, or whose format is known now."""

@@ -54,6 +54,8 @@ class FileReading:
         """Whether a record of the file was of a known format; what stands between such records is then an event."""
         self.month_first: bool | None = None
         """Whether `1/2/26` is in January, if a time of the file has shown it."""
+        self.marks: dict[str, list[Row]] = {}
+        """What programs noted, and nobody said, since the last step of each trajectory; under no name, of the file."""
         self._default = default
         self._nameless = nameless
         self._whole: dict[str, int] = {}
@@ -62,7 +64,7 @@ class FileReading:
         """The memory as JSON."""
         shown = {trace: sorted(digests) for trace, digests in self.traces.shown.items()}
         return {"recognized": self.recognized, "whole": self._whole, "tools": self.messages.tools.names, "shown": shown,
-                "conversations": self.traces.conversations, "month_first": self.month_first}  # fmt: skip
+                "conversations": self.traces.conversations, "month_first": self.month_first, "marks": self.marks}  # fmt: skip
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on where `save` was called."""
@@ -72,6 +74,7 @@ class FileReading:
         self.traces.shown = {trace: set(digests) for trace, digests in saved["shown"].items()}
         self.traces.conversations = dict(saved.get("conversations", {}))
         self.month_first = saved.get("month_first")
+        self.marks = {name: list(marks) for name, marks in saved.get("marks", {}).items()}
 
     def time_of(self, stamp: Any) -> Any:
         """A time; of two numbers before a year, which is the month as far as the file has shown it."""

@@ -10,10 +10,10 @@ from stitch.core import Origin, Step
 from stitch.errors import StepRejectedError
 from stitch.sources.attachments import attachments_named_in
 from stitch.sources.conversation import Done
-from stitch.sources.fields import Row, people_in
+from stitch.sources.fields import Row, is_mark, people_in
 from stitch.sources.formats import FIRST, FORMATS, HEAD, format_of, holds_several, is_record, unpacked
 from stitch.sources.messages import make_step
-from stitch.sources.parts import mended
+from stitch.sources.parts import mended, without
 from stitch.sources.recognizing import IDS, FileReading, Format, named_by, read_safely, said_in
 from stitch.sources.unread import UNREAD, Said, texts_in, unread_in
 
@@ -23,6 +23,8 @@ GENERIC_FORM = (
     '\n    {"role": "assistant", "content": "It is booked", "trajectory": "t1", "timestamp": "2026-01-31T09:30:00"}'
 )
 """What a format that is not known can be turned into."""
+MARKS = "marks"
+"""Where the metadata of a step keep what a program noted before it."""
 _FIELDS_SHOWN, _NAME_CHARS = 8, 40
 
 
@@ -39,8 +41,12 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     named: dict[str | None, str] = {}
     read: list[tuple[str, Row | StepRejectedError]] = []
     for trajectory, row in read_safely(known, record, reading):
+        is_whole = _is_whole(known, record, trajectory)
+        if trajectory is None and not is_whole and not isinstance(row, StepRejectedError) and is_mark(row):
+            read.append(("", row))  # whatever the next step is of
+            continue
         if trajectory not in named:
-            named[trajectory] = reading.name(trajectory, record, whole=_is_whole(known, record, trajectory))
+            named[trajectory] = reading.name(trajectory, record, whole=is_whole)
         read.append((named[trajectory], row))
     reading.recognized = True
     rejected = any(isinstance(row, StepRejectedError) for _, row in read)
@@ -59,6 +65,14 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
             continue
         if kept:
             row = {**row, "metadata": {**kept, **row.get("metadata", {})}}
+        if is_mark(row):
+            mark = {"kind": row["role"], **without(row, "role", "content", "metadata"), **row.get("metadata", {})}
+            said = {name: value for name, value in mark.items() if value is not None}
+            reading.marks.setdefault(trajectory, []).append(said)
+            kept = {}
+            continue
+        if marks := [*reading.marks.pop("", ()), *reading.marks.pop(trajectory, ())]:
+            row = {**row, "metadata": {MARKS: marks, **row.get("metadata", {})}}
         try:
             step, kept = make_step({**row, "timestamp": reading.time_of(row.get("timestamp"))}), {}
         except StepRejectedError as error:
@@ -67,6 +81,15 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
             yield trajectory, error
         else:
             yield trajectory, step
+
+
+def marks_left(reading: FileReading) -> Iterator[tuple[str, Step]]:
+    """The marks behind the last step of a trajectory, as an event of it; those that say nothing are none."""
+    left, reading.marks = reading.marks, {}
+    for trajectory, marks in left.items():
+        if words := "\n".join(dict.fromkeys(text for _, text in texts_in(marks, least=3))):
+            name = trajectory or reading.name(None, None, whole=False)
+            yield name, make_step({"role": "event", "content": words, "metadata": {MARKS: marks}})
 
 
 def _is_whole(known: Format, record: Any, trajectory: str | None) -> bool:
@@ -114,7 +137,7 @@ def _described(record: Any) -> str:
 def _about_trajectory(row: Row) -> dict[str, Any]:
     """Metadata of a row on its whole trajectory."""
     metadata = row.get("metadata", {})
-    return {key: metadata[key] for key in ("trajectory", "within", UNREAD) if isinstance(metadata.get(key), Mapping)}
+    return {key: metadata[key] for key in ("trajectory", "within", MARKS, UNREAD) if metadata.get(key)}
 
 
 def _is_event(record: Any) -> bool:
@@ -127,6 +150,8 @@ def not_read(step: Step) -> Counter[str]:
     """Counts of what a step keeps in its metadata and no step says: texts, and lists of known records by name."""
     unread = step.metadata.get(UNREAD)
     found = Counter({"texts": len(unread)} if isinstance(unread, Mapping) else {})
+    if isinstance(marks := step.metadata.get(MARKS), list):
+        found["marks of programs"] += len(marks)
     waiting = [step.metadata.get(name) for name in ("trajectory", "within")]
     for about in waiting:
         for name, value in about.items() if isinstance(about, Mapping) else ():

@@ -108,6 +108,7 @@ def _called(
     """The call of a tool, and its answer: its result, the documents that it found, or the message that says it."""
     given, answer = unwritten(first_of(attributes, _TOOL_ARGUMENTS)), first_of(attributes, _TOOL_RESULTS)
     arguments = given if isinstance(given, Mapping) else {} if given is None else {"input": given}
+    answer = None if answer == "null" else answer
     if isinstance(answer, str) and answer.startswith(('"', '[{"page_content"')):
         answer = unwritten(answer)
     elif answer is None and (found := [text_of(said) for key, said in attributes.items() if _RETRIEVED.fullmatch(key)]):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stitch.core import Origin, ToolCall
-from stitch.sources.fields import SHOWN, Row, moment
+from stitch.sources.fields import SHOWN, Row, fault_in, is_mark, moment
 from stitch.sources.parts import (
     document_of,
     first_of,
@@ -41,8 +41,6 @@ _FILES = {"name", "file_name", "filename"}
 _CAPTIONS = ("text", "share_text", "caption", "description")
 _MEDIA = ("media_type", "action", "photo", "file")
 """How Telegram says what stands in place of words, with the kind or in the name of the field."""
-_FAULTS = ("errorMessage", "error_message", "errorText", "error")
-"""Where a message without words says why it has none."""
 
 
 class Telling:
@@ -177,14 +175,17 @@ class Telling:
         self._before.append({**moment(self._first), **result})
         return ""
 
-    def _words(self) -> str:
-        """The words of a message; without words and calls, a description of its parts."""
+    def _words(self) -> str | None:
+        """The words of a message; without words and calls, a description of its parts, if they are more than thoughts."""
         said = "\n".join(self._texts)
         if said.strip() or self._calls or self._first["role"] == "tool":
             return said
         metadata = self._first["metadata"]
         beside = [{name: metadata[name]} for name in _UNSAID if isinstance(metadata.get(name), str) and metadata[name]]
-        return words_of([*beside, *metadata.get("parts", ())])
+        parts = metadata.get("parts", ())
+        if parts and not beside and all(kind_of(part) == "thought" for part in parts):
+            return None
+        return words_of([*beside, *parts])
 
 
 def _identified(rows: list[Row], identity: Any) -> Iterator[Row]:
@@ -201,7 +202,7 @@ def _identified(rows: list[Row], identity: Any) -> Iterator[Row]:
 def with_files(row: Row, rows: Iterable[Row]) -> Iterator[Row]:
     """The texts of files that are attached to a message, and its steps; one without words says what it shows."""
     beside, told = list(_texts_beside(row)), list(rows)
-    if len(told) == 1 and not (told[0]["content"] or told[0].get("tool_calls")):
+    if len(told) == 1 and not (told[0]["content"] or told[0].get("tool_calls") or is_mark(told[0])):
         # It hands over files, or failed, and says nothing.
         told = [] if beside else [{**told[0], **_told_without_words(row["metadata"])}]
     yield from (*beside, *told)
@@ -209,9 +210,7 @@ def with_files(row: Row, rows: Iterable[Row]) -> Iterator[Row]:
 
 def _told_without_words(metadata: Mapping[str, Any]) -> Row:
     """Content for a message without words: its failure, what it shows, or the texts of its other fields."""
-    fault = first_of(metadata, _FAULTS, str | Mapping)
-    said = first_of(fault, ("message", "content"), str) if isinstance(fault, Mapping) else fault
-    if isinstance(said, str) and said.strip():
+    if (said := fault_in(metadata)) is not None:
         return {"content": said, "metadata": {"outcome": "failure", **metadata}}
     return {"content": _shown_in(metadata) or "\n".join(text for _, text in texts_in(metadata))}
 

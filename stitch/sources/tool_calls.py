@@ -156,7 +156,9 @@ class ToolCalls:
     def acted(self, fields: dict[str, Any]) -> tuple[tuple[ToolCall, ...], list[Row]]:
         """The actions of a step of an agent as calls, taken out of its fields, and what came of each as its result."""
         action = fields.pop("action", None) or calls_beside(fields)
-        came = next((fields.pop(name) for name in _CAME if fields.get(name)), None)
+        of = next((name for name in _CAME if fields.get(name)), "")
+        came = fields.pop(of, None)
+        came = {of: came} if of == "error" and isinstance(came, Mapping) else came
         if not isinstance(action, list):
             action, came = [action], [] if came is None else [text_of(came)]
         calls = tuple(self._action(one, fields) for one in action)

@@ -129,7 +129,7 @@ class TraceReader:
         calls = [(call.name, dict(call.arguments)) for call in row.get("tool_calls") or ()]
         said = [
             row["role"],
-            row["content"].strip(),
+            (row["content"] or "").strip(),
             calls,
             row.get("tool_name"),
             row.get("id") if told.identified else 0,

@@ -31,7 +31,8 @@ def test_every_format_has_an_example():
 def test_an_example_is_recognized_and_is_read(example):
     known = next(known for known in FORMATS if known.recognizes(example["record"]))
     assert known.name == example["format"]
-    items = list(StepReader("log.jsonl", trajectory="log").steps(1, example["record"]))
+    reader = StepReader("log.jsonl", trajectory="log")
+    items = [*reader.steps(1, example["record"]), *reader.rest(1)]
     assert all(isinstance(item, SourcedStep) for item in items)
     read = [
         [item.trajectory, item.step.model_dump(mode="json", exclude_defaults=True)]
@@ -81,7 +82,8 @@ def test_no_words_of_a_record_are_lost_whatever_stands_in_it(example: dict[str, 
     record = changed(example["record"], draw, added=added)
     left = set(texts_of(record))
     said: list[str] = []
-    for item in StepReader("log.jsonl", trajectory="log").steps(1, record):
+    reader = StepReader("log.jsonl", trajectory="log")
+    for item in [*reader.steps(1, record), *reader.rest(1)]:
         kept = item.record if isinstance(item, Rejection) else item.step.model_dump_json()
         said += texts_of(json.loads(kept)) if kept else []
     known = " ".join(" ".join(said).split())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from stitch.core.intent import GOAL_OPENED, INSTRUCTS
 from stitch.label.local.calls import deeds_of
-from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of_step
+from stitch.label.local.outcomes import BAD_OUTCOMES, FAILURE, outcome_of_step
 from stitch.label.local.reading import CALL, INSTRUCTIONS, NOTICE, RESULT, StepFeatures
 from stitch.label.local.weights import ActWeights, shipped_act_weights
 from stitch.text.forms import SentenceForm
@@ -73,13 +73,13 @@ def acts_by_structure(reading: StepFeatures, *, deed: str) -> list[str]:
     """The acts of a step that is no words; empty for words. `deed` is what the last call of its scope did."""
     if reading.kind == INSTRUCTIONS:
         return [INSTRUCTS]
-    if reading.kind == NOTICE:
-        return [NOTIFY]
     if reading.kind == CALL:
         return [CALL_TOOL, *deeds_of(reading.calls)]
-    if reading.kind == RESULT:
+    if reading.kind == RESULT or reading.step.metadata.get("outcome") == FAILURE:
         outcome = outcome_of_step(reading.step, act=deed)
         return [REPORT_ERROR if outcome in BAD_OUTCOMES else REPORT_RESULT, outcome]
+    if reading.kind == NOTICE:
+        return [NOTIFY]
     return []
 
 

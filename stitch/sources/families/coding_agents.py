@@ -105,7 +105,7 @@ def _probe(rows: list[Row]) -> str:
     if not rows:
         return ""
     given = [text for call in rows[0].get("tool_calls") or () for text in _texts_of(dict(call.arguments))]
-    return str(rows[0]["content"]).strip() or max(given, key=len, default="")
+    return str(rows[0]["content"] or "").strip() or max(given, key=len, default="")
 
 
 def _texts_of(value: Any) -> Iterator[str]:
@@ -220,6 +220,8 @@ def _told(record: Mapping[str, Any], rest: dict[str, Any]) -> Row:
 def _observed(record: Mapping[str, Any], rest: dict[str, Any]) -> Row:
     """Answer of a tool; what else is in an observation that is an object goes to the metadata."""
     seen, content = record["observation"], record.get("content")
+    if content == "" and isinstance(seen, str) and record.get("cause") is None:  # a state of the program
+        return {"role": seen, "content": None}
     known: Mapping[str, Any] = seen if isinstance(seen, Mapping) else {"kind": seen if isinstance(seen, str) else None}
     if content is None and known is seen and seen:
         content = next((known[key] for key in ("content", "output", "text") if known.get(key)), known)
