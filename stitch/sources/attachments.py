@@ -20,7 +20,7 @@ _HOLDERS = ("image_url", "input_audio", "audio", "image", "file", "video", "sour
 """The fields of a part in which an object or an address says what is attached."""
 _DATA = ("data", "file_data", "image_url", "url", "image", "bytes", "b64_json", "image_bytes", "video_bytes",
          "audio_bytes", "base64", "blob")  # fmt: skip
-_WHERE = ("file_uri", "fileUri", "file_url", "image_url", "url", "uri", "gcs_uri", "file_id", "id")
+_WHERE = ("asset_pointer", "file_uri", "fileUri", "file_url", "image_url", "url", "uri", "gcs_uri", "file_id", "id")
 _NAMES = ("filename", "file_name", "display_name", "displayName", "title", "name")
 _MEDIA = ("media_type", "mime_type", "mimeType", "mediaType", "format")
 _KINDS = ("image", "audio", "video", "file", "document", "screenshot")

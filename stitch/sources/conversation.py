@@ -7,9 +7,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from stitch.errors import StepRejectedError
-from stitch.sources.fields import BROKEN, Row, is_mark, is_system, oldest_first, system_of
+from stitch.sources.fields import BROKEN, Row, is_system, oldest_first, system_of
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import first_of, without
+from stitch.sources.parts import first_of, is_mark, without
 
 RowStream = Iterator["Row | StepRejectedError"]
 
@@ -71,4 +71,12 @@ def with_about(about: Mapping[str, Any] | None, rows: Iterable[Row | StepRejecte
     for row in rows:
         if about and not isinstance(row, StepRejectedError) and not is_mark(row):
             row["metadata"], about = {**row.get("metadata", {}), "trajectory": about}, None
+        yield row
+
+
+def with_ids(rows: Iterable[Row | StepRejectedError], name: str | None) -> RowStream:
+    """The rows; under a `name` those without an id have one that begins with it."""
+    for number, row in enumerate(rows):
+        if name is not None and not isinstance(row, StepRejectedError):
+            row.setdefault("id", f"{name}-{number}")
         yield row

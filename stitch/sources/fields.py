@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from stitch.sources.parts import first_of, has_parts, kind_of, object_in, without
+from stitch.sources.parts import fault_in, first_of, has_parts, kind_of, object_in, without
 from stitch.text.dates import iso_of, read_timestamp
 
 ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant", "bot": "assistant"} | {
@@ -368,29 +368,22 @@ def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
     One without words is a mark of the program that wrote the log, and no step: its text is None.
     """
     kind = str(record.get("type") or record.get("event") or "event")
-    words = next((key for key in _EVENT_WORDS if isinstance(record.get(key), str) and record[key].strip()), "")
+    words = _words_in(record)
     metadata = {key: value for key, value in rest.items() if key != words and value is not None}
     # The user's voice, as it was understood, or what the user wrote while the agent was at work.
-    heard = ("input_audio_transcription" in kind and words == "transcript") or (kind == "queue-operation" and words)
+    heard = words == ("transcript" if "input_audio_transcription" in kind else "content") and _HEARD.search(kind)
     said = record[words] if words else fault_in(record)
     row: Row = {"role": "user" if heard else "event" if kind == "user" else kind, "content": said}
     return {**row, "metadata": metadata if words or said is None else {"outcome": "failure", **metadata}}
 
 
-def is_mark(row: Row) -> bool:
-    """Whether a row is what a program notes, which nobody says."""
-    return row.get("content", "") is None
+_HEARD = re.compile(r"input_audio_transcription|^queue-operation$")
 
 
-_FAULTS = ("errorMessage", "error_message", "errorText", "error")
-"""Where what has no words says why it has none."""
-
-
-def fault_in(fields: Mapping[str, Any]) -> str | None:
-    """The message of an error; None if there is none."""
-    fault = first_of(fields, _FAULTS, str | Mapping)
-    said = first_of(fault, ("message", "content"), str) if isinstance(fault, Mapping) else fault
-    return said if isinstance(said, str) and said.strip() else None
+def _words_in(record: Mapping[str, Any]) -> str:
+    """The field with the words of an event; an empty name if it has none."""
+    texts = (key for key in _EVENT_WORDS if isinstance(record.get(key), str))
+    return next((key for key in texts if record[key].strip()), "")
 
 
 def moment(row: Row) -> Row:

@@ -14,7 +14,7 @@ from stitch.core import Position, Rejection, SourcedStep, StepSource
 from stitch.errors import InputError
 from stitch.sources.limits import Counted, Lines, Unpacked, naming_errors
 from stitch.sources.naming import state_of
-from stitch.sources.paths import expand_paths, stem_of
+from stitch.sources.paths import expand_paths, people_beside, stem_of
 from stitch.sources.positions import Positions
 from stitch.sources.reading import StepReader, records
 
@@ -39,14 +39,15 @@ class FileSource:
 
     def __init__(self, path: str | Path, *, trajectory: str | None = None, positions: Positions | None = None) -> None:
         self.name = str(path)
-        self._trajectory = trajectory or stem_of(self.name)
+        self._people = people_beside(self.name)
+        self._trajectory = trajectory or stem_of(str(Path(self.name).parent) if self._people else self.name)
         self._positions = positions or Positions()
         self._position: dict[str, Any] = {"items": 0, "file": [], "ended": False}
         self._rest: Iterator[Items] | None = None
 
     def __iter__(self) -> Iterator[SourcedStep | Rejection]:
         """All items of the file from its beginning, whatever was read or committed."""
-        return chain.from_iterable(self._read(StepReader(self.name, trajectory=self._trajectory)))
+        return chain.from_iterable(self._read())
 
     def read(self) -> Iterator[Sequence[SourcedStep | Rejection]]:
         """Yield what stands behind what was read last; see `StepSource`."""
@@ -78,13 +79,19 @@ class FileSource:
         if self._position["ended"]:
             return
         to_pass = int(self._position["items"])
-        for batch in self._read(StepReader(self.name, trajectory=self._trajectory)):
+        for batch in self._read():
             behind, to_pass = batch[to_pass:], max(0, to_pass - len(batch))
             if behind:
                 yield behind
         self._position = {**self._position, "ended": True}
 
-    def _read(self, reader: StepReader) -> Iterator[Items]:
+    def _read(self) -> Iterator[Items]:
+        # Of several files of one trajectory, each numbers steps under its own name.
+        numbered = f"{stem_of(self.name)}-" if self._people else ""
+        reader = StepReader(self.name, trajectory=self._trajectory, numbered=numbered)
+        if self._people is not None:
+            with naming_errors(str(self._people)):
+                reader.know(self._people.read_bytes())
         with naming_errors(self.name), Path(self.name).open("rb") as file:
             yield from _batches(file, reader)
 

@@ -15,13 +15,12 @@ from operator import itemgetter
 from typing import Any
 
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import about_trajectory, talk, with_about
+from stitch.sources.conversation import about_trajectory, talk, with_about, with_ids
 from stitch.sources.families import chats, coding_agents, frameworks, tasks
 from stitch.sources.fields import (
     BROKEN,
     Row,
     decapitalized,
-    is_mark,
     is_message,
     is_system,
     oldest_first,
@@ -30,8 +29,8 @@ from stitch.sources.fields import (
     system_of,
     time_in,
 )
-from stitch.sources.model_calls import beside, dated, is_exchange, messages_of, said_to_model
-from stitch.sources.parts import first_of, object_in, unwritten, without
+from stitch.sources.model_calls import answer_of_batch, beside, dated, is_exchange, messages_of, said_to_model
+from stitch.sources.parts import first_of, is_mark, object_in, unwritten, without
 from stitch.sources.recognizing import (
     IDS,
     FileReading,
@@ -132,7 +131,7 @@ def _exchange(record: Any, reading: FileReading, *, ids: tuple[str, ...] = IDS) 
         told = SpanContent(thread, {"metadata": {}, "timestamp": None}, "response", "response", messages)
         yield from ((thread, row) for row in with_about(about, reading.traces.rows(told, named=False)))
         return
-    for row in talk(about, messages, reading.messages, field="messages"):
+    for row in with_ids(talk(about, messages, reading.messages, field="messages"), answer_of_batch(record)):
         yield named_by(record, ids), row
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -66,6 +67,7 @@ _TEXT_KINDS = ("contentType", "content_type", "bodyType", "mimeType")
 _OF_MESSAGE = (("id", "message_id"), ("tool_name", "tool_name"))
 """What of a message with several results none of them has, and under which name it is kept."""
 _EVENT_KINDS = ("type", "kind", "event", "messageType")
+_MENTION = re.compile(r"<@(?P<id>\w{1,40})(?:\|[^<>]{0,80})?>")
 _REMEMBERED = 32
 _KINDS = ("type", "kind", "message_type", "event")
 _ORIGINS = frozenset(origin.value for origin in Origin)
@@ -171,7 +173,7 @@ class MessageReader:
         if (several := several_in(metadata, row["role"])) is not None:
             yield from self._several(several, row)
             return
-        written, content = _calls_and_content(row, _content_of(row), said)
+        written, content = _calls_and_content(row, self._named(_content_of(row)), said)
         if (origin := _told_origin(row, calls=bool(written))) is not None:
             row["origin"] = origin
         observed = first_of(metadata.get("observation"), ("results",), list)
@@ -190,6 +192,13 @@ class MessageReader:
         yield from with_files(row, telling.rows(written))
         for result in (one for one in observed or () if isinstance(one, Mapping)):
             yield {**moment(row), **self.tools.result(result)}
+
+    def _named(self, content: Any) -> Any:
+        """A content; whom a text names by an id (`<@U2>`) is called by name."""
+        if not isinstance(content, str) or not self.people or not _MENTION.search(content):
+            return content
+        self.repeated.append({"content": content})
+        return _MENTION.sub(lambda found: f"@{self.people.get(found['id'], found['id'])}", content)
 
     def _several(self, results: list[dict[str, Any]], message: Row) -> Iterator[Row]:
         """The results that a message holds; what else it says stands beside the first of them."""

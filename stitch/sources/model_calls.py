@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stitch.sources.fields import is_message, is_system, system_of, time_in
-from stitch.sources.parts import first_of, text_of, without
+from stitch.sources.parts import first_of, object_in, text_of, without
 from stitch.sources.tool_calls import calls_in
 
 _ASKED = ("messages", "contents", "input", "prompt", "chat_history", "query", "question")
@@ -56,11 +56,18 @@ def _said(message: Any) -> Any:
 def dated(record: Mapping[str, Any], messages: list[Any]) -> list[Any]:
     """The messages; what is asked last in a record and what is replied was said when the record says."""
     inner = [record, *(record[name] for name in (*_REPLIED, *_REQUESTS) if isinstance(record.get(name), Mapping))]
+    inner += [held for one in inner if (held := object_in(one, "body"))]
     when = next((at for at in map(time_in, inner) if at is not None), None)
     last = max((at for at, said in enumerate(messages) if isinstance(said, Mapping) and said.get("role") == "user"),
                default=0)  # fmt: skip
     return [{"timestamp": when, **said} if at >= last and isinstance(said, Mapping) and time_in(said) is None else said
             for at, said in enumerate(messages)]  # fmt: skip
+
+
+def answer_of_batch(record: Mapping[str, Any]) -> str | None:
+    """Name of the answer to a request of a batch, which stands in another file than this; None if it is none."""
+    answered = "custom_id" in record and ("response" in record or "result" in record)
+    return str(record.get("id") or "reply") if answered else None
 
 
 def turns_in(text: str) -> list[dict[str, Any]]:
@@ -155,7 +162,7 @@ def _ended(reply: Mapping[str, Any], *, inside: bool) -> list[Any]:
             kind := ended.get("type"), str) and len(ended) == 1:  # fmt: skip
         return [{"role": "error", "content": f"request {kind}"}]
     error = reply.get("error")
-    if isinstance(error, Mapping) and (inside or "custom_id" in reply):
+    if isinstance(error, Mapping) and (inside or "custom_id" in reply or reply.get("object") == "response"):
         text = error.get("message") or (error.get("error") or {}).get("message") or str(dict(error))
         return [{"role": "error", "content": text, "error": error}]
     return []

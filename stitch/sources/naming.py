@@ -11,7 +11,7 @@ import orjson
 
 from stitch.core.files import private
 from stitch.errors import InputError
-from stitch.sources.paths import stem_of
+from stitch.sources.paths import people_beside, stem_of
 from stitch.sources.positions import cannot_write
 
 FILES_FILE = "files.jsonl"
@@ -46,6 +46,7 @@ class FileNames:
             InputError: A new name cannot be written down.
         """
         path = os.path.abspath(file)
+        path = os.path.dirname(path) if people_beside(path) else path  # a day of what its folder holds
         where = self._clean(path)
         if where not in self._names:
             state = state_of(path)

@@ -240,6 +240,22 @@ def first_of(fields: Any, names: Iterable[str], kind: type | UnionType = object)
     return None
 
 
+_FAULTS = ("errorMessage", "error_message", "errorText", "error")
+"""Where what has no words says why it has none."""
+
+
+def fault_in(fields: Mapping[str, Any]) -> str | None:
+    """The message of an error; None if there is none."""
+    fault = first_of(fields, _FAULTS, str | Mapping)
+    said = first_of(fault, ("message", "content"), str) if isinstance(fault, Mapping) else fault
+    return said if isinstance(said, str) and said.strip() else None
+
+
+def is_mark(row: Mapping[str, Any]) -> bool:
+    """Whether a row is what a program notes, which nobody says."""
+    return row.get("content", "") is None
+
+
 def object_in(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """The object under a field; an empty one if there is none."""
     return value if isinstance(value := fields.get(name), Mapping) else {}

@@ -60,6 +60,16 @@ def stem_of(name: str) -> str:
     return stem or "trajectory"
 
 
+def people_beside(name: str) -> Path | None:
+    """The file of an export that says who speaks in its folders, of each of which a file has a day; None of others."""
+    path = Path(os.path.abspath(name))
+    people = path.parent.parent / "users.json"
+    return people if _DAY.fullmatch(path.stem) and people.is_file() else None
+
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
 def _files_below(folder: str) -> Iterator[str]:
     """The files below a folder that is no memory, those of memories below it left out.
 

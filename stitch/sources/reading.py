@@ -15,7 +15,7 @@ import orjson
 from stitch.core import Rejection, SourcedStep, Step
 from stitch.errors import StepRejectedError
 from stitch.sources import limits
-from stitch.sources.fields import oldest_first
+from stitch.sources.fields import oldest_first, people_in
 from stitch.sources.formats import format_of, together
 from stitch.sources.limits import Lines, Unreadable, too_long
 from stitch.sources.lines import NO_JSON, OPENING, numbered_lines, parse, why_unparsable
@@ -24,7 +24,7 @@ from stitch.sources.paths import stem_of
 from stitch.sources.recognizing import FileReading
 from stitch.sources.records import GENERIC_FORM, marks_left, steps_of
 from stitch.sources.streams import is_piece, is_sent, joined, sent_in
-from stitch.sources.texts import conversation_in, delimiter_of, rows_of, speaker_of, speaks
+from stitch.sources.texts import conversation_in, delimiter_of, in_one_order, rows_of, speaker_of, speaks
 
 _EXCERPT_CHARS = 200
 _HEAD_LINES = 20
@@ -92,6 +92,10 @@ class StepReader:
         except StepRejectedError as error:
             reason = error.message.split(" (")[0] if self._explained else error.message
             yield self._rejection(number, f"{reason}; {error.hint}" if error.hint else reason, raw)
+
+    def know(self, people: bytes) -> None:
+        """Take note of who is who in a list of people."""
+        self._reading.messages.people |= people_in({"users": parse(people)})
 
     def rest(self, number: int) -> Iterator[SourcedStep]:
         """What programs noted behind the last step of the file, which ends with the line `number`."""
@@ -259,7 +263,7 @@ def _texts(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iter
     elif (delimiter := delimiter_of(first[1].decode("utf-8", "replace"))) is not None:
         yield from rows_of(rest, delimiter=delimiter)
     elif (said := conversation_in(head, rest)) is not None:
-        yield from said
+        yield from in_one_order(said)
     else:
         yield from _prose(rest)
 

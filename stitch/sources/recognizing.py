@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import PurePath
@@ -16,21 +15,17 @@ from stitch.sources.fields import BROKEN, Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import first_of
 from stitch.sources.traces import SpanContent, TraceReader, broken, in_order
-from stitch.text.dates import iso_of
+from stitch.text.dates import is_slashed, iso_of_slashed, month_leads
 
 TrajectoryRow = tuple["str | None", "Row | StepRejectedError"]
 Recognizer = Callable[[Any], bool]
 
 IDS = (
-    "id", "instance_id", "conversation_id", "conversationId", "session_id", "sessionId", "uuid", "task_id",
-    "trajectory_id", "traj_id", "thread_id", "dialogue_id", "dialog_id", "chat_id", "run_id", "trace_id", "custom_id",
+    "custom_id", "id", "instance_id", "conversation_id", "conversationId", "session_id", "sessionId", "uuid", "task_id",
+    "trajectory_id", "traj_id", "thread_id", "dialogue_id", "dialog_id", "chat_id", "run_id", "trace_id",
     "sample_id",
 )  # fmt: skip
 """The fields by which a record names its trajectory, the first that counts first."""
-
-
-_SLASHED = re.compile(r"(?P<one>\d{1,2})/(?P<other>\d{1,2})/(?P<year>(?:20)?\d\d)(?!\d)")
-_MONTHS = 12
 
 
 class FileReading:
@@ -56,6 +51,8 @@ class FileReading:
         """Whether `1/2/26` is in January, if a time of the file has shown it."""
         self.marks: dict[str, list[Row]] = {}
         """What programs noted, and nobody said, since the last step of each trajectory; under no name, of the file."""
+        self.last = ""
+        """The words of the last step."""
         self._default = default
         self._nameless = nameless
         self._whole: dict[str, int] = {}
@@ -64,7 +61,8 @@ class FileReading:
         """The memory as JSON."""
         shown = {trace: sorted(digests) for trace, digests in self.traces.shown.items()}
         return {"recognized": self.recognized, "whole": self._whole, "tools": self.messages.tools.names, "shown": shown,
-                "conversations": self.traces.conversations, "month_first": self.month_first, "marks": self.marks}  # fmt: skip
+                "conversations": self.traces.conversations, "month_first": self.month_first,
+                "marks": self.marks}  # fmt: skip
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on where `save` was called."""
@@ -78,16 +76,11 @@ class FileReading:
 
     def time_of(self, stamp: Any) -> Any:
         """A time; of two numbers before a year, which is the month as far as the file has shown it."""
-        found = _SLASHED.match(stamp) if isinstance(stamp, str) else None
-        if found is None:
+        if not is_slashed(stamp):
             return stamp
-        one, other = int(found["one"]), int(found["other"])
-        if max(one, other) > _MONTHS:
-            self.month_first = other > _MONTHS
-        if self.month_first is None:
-            return stamp
-        month, day = (one, other) if self.month_first else (other, one)
-        return iso_of(f"20{found['year'][-2:]}-{month}-{day}{stamp[found.end() :]}")
+        if (leads := month_leads(stamp)) is not None:
+            self.month_first = leads
+        return stamp if self.month_first is None else iso_of_slashed(stamp, month_first=self.month_first)
 
     def name(self, trajectory: str | None, record: Any, *, whole: bool) -> str:
         """The name of the trajectory of a record; the second of two `whole` ones that do not go on is numbered."""

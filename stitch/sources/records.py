@@ -10,10 +10,10 @@ from stitch.core import Origin, Step
 from stitch.errors import StepRejectedError
 from stitch.sources.attachments import attachments_named_in
 from stitch.sources.conversation import Done
-from stitch.sources.fields import Row, is_mark, people_in
+from stitch.sources.fields import Row, people_in
 from stitch.sources.formats import FIRST, FORMATS, HEAD, format_of, holds_several, is_record, unpacked
 from stitch.sources.messages import make_step
-from stitch.sources.parts import mended, without
+from stitch.sources.parts import is_mark, mended, without
 from stitch.sources.recognizing import IDS, FileReading, Format, named_by, read_safely, said_in
 from stitch.sources.unread import UNREAD, Said, texts_in, unread_in
 
@@ -25,6 +25,7 @@ GENERIC_FORM = (
 """What a format that is not known can be turned into."""
 MARKS = "marks"
 """Where the metadata of a step keep what a program noted before it."""
+_OF_A_STEP = ("role", "content", "metadata", "tool_calls", "origin")
 _FIELDS_SHOWN, _NAME_CHARS = 8, 40
 
 
@@ -38,16 +39,7 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     record = unpacked(attachments_named_in(whole))
     among, known = reading.recognized, _format_of(record, reading)
     reading.messages.people |= people_in(record)
-    named: dict[str | None, str] = {}
-    read: list[tuple[str, Row | StepRejectedError]] = []
-    for trajectory, row in read_safely(known, record, reading):
-        is_whole = _is_whole(known, record, trajectory)
-        if trajectory is None and not is_whole and not isinstance(row, StepRejectedError) and is_mark(row):
-            read.append(("", row))  # whatever the next step is of
-            continue
-        if trajectory not in named:
-            named[trajectory] = reading.name(trajectory, record, whole=is_whole)
-        read.append((named[trajectory], row))
+    read = list(_named(known, record, reading))
     reading.recognized = True
     rejected = any(isinstance(row, StepRejectedError) for _, row in read)
     repeated = reading.messages.repeated_taken()
@@ -66,9 +58,7 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
         if kept:
             row = {**row, "metadata": {**kept, **row.get("metadata", {})}}
         if is_mark(row):
-            mark = {"kind": row["role"], **without(row, "role", "content", "metadata"), **row.get("metadata", {})}
-            said = {name: value for name, value in mark.items() if value is not None}
-            reading.marks.setdefault(trajectory, []).append(said)
+            _keep_mark(row, reading.marks.setdefault(trajectory, []))
             kept = {}
             continue
         if marks := [*reading.marks.pop("", ()), *reading.marks.pop(trajectory, ())]:
@@ -80,14 +70,33 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
             kept = _about_trajectory(row)
             yield trajectory, error
         else:
+            reading.last = step.content
             yield trajectory, step
+
+
+def _named(known: Format, record: Any, reading: FileReading) -> Iterator[tuple[str, Row | StepRejectedError]]:
+    """The rows of a record with their trajectories; a mark that names none is of whatever the next step is of."""
+    named: dict[str | None, str] = {}
+    for trajectory, row in read_safely(known, record, reading):
+        is_whole = _is_whole(known, record, trajectory)
+        if trajectory is None and not (is_whole or isinstance(row, StepRejectedError)) and is_mark(row):
+            yield "", row
+            continue
+        if trajectory not in named:
+            named[trajectory] = reading.name(trajectory, record, whole=is_whole)
+        yield named[trajectory], row
+
+
+def _keep_mark(row: Row, marks: list[Row]) -> None:
+    mark = {"kind": row["role"], **without(row, *_OF_A_STEP), **row.get("metadata", {})}
+    marks.append({name: value for name, value in mark.items() if value is not None})
 
 
 def marks_left(reading: FileReading) -> Iterator[tuple[str, Step]]:
     """The marks behind the last step of a trajectory, as an event of it; those that say nothing are none."""
     left, reading.marks = reading.marks, {}
     for trajectory, marks in left.items():
-        if words := "\n".join(dict.fromkeys(text for _, text in texts_in(marks, least=3))):
+        if words := "\n".join(dict.fromkeys(text for _, text in texts_in(marks, least=3) if text not in reading.last)):
             name = trajectory or reading.name(None, None, whole=False)
             yield name, make_step({"role": "event", "content": words, "metadata": {MARKS: marks}})
 
@@ -111,7 +120,7 @@ def _format_of(record: Any, reading: FileReading) -> Format:
         return known
     if _is_event(record) and (reading.recognized or isinstance(record.get(str(record.get("type"))), Mapping | int)):
         return HEAD  # between records that are known: nothing of a log is dropped
-    if named_by(record, (*IDS, "user_id")) is not None and any(texts_in(record)):
+    if named_by(record, (*IDS, "user_id")) is not None and any(texts_in(record, least=3)):
         return _THING
     raise StepRejectedError(f"no step and no record of a known log ({_described(record)})", hint=GENERIC_FORM)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from stitch.sources.fields import is_message, seconds_of
 from stitch.sources.parts import first_of, object_in, text_of, unwritten, without
-from stitch.sources.traces import NESTED, SpanContent, messages_in, words_of
+from stitch.sources.traces import NESTED, SESSIONS, SpanContent, messages_in, words_of
 from stitch.text.dates import read_timestamp
 
 _DEEPEST = 12
@@ -53,14 +53,23 @@ def is_span(record: Any) -> bool:
 
 
 def is_export(record: Any) -> bool:
-    """Whether it is an OTLP export."""
-    return first_of(record, ("resourceSpans", "resourceLogs"), list) is not None
+    """Whether it is an OTLP export, or a trace as MLflow keeps it."""
+    return first_of(record, ("resourceSpans", "resourceLogs"), list) is not None or _is_kept(record)
+
+
+def _is_kept(record: Any) -> bool:
+    """Whether it is a trace of MLflow, with its spans below what is known of it."""
+    return isinstance(record, Mapping) and "trace_id" in object_in(record, "info") and isinstance(
+        object_in(record, "data").get("spans"), list)  # fmt: skip
 
 
 def spans_in(record: Any) -> list[Any]:
     """The spans of an OTLP export, or of a list of such, or a span itself."""
     if isinstance(record, list):
         return [span for one in record for span in spans_in(one)]
+    if _is_kept(record):
+        known = {"trace_id": record["info"]["trace_id"], **object_in(record["info"], "trace_metadata")}
+        return [{**span, **known} for span in record["data"]["spans"] if isinstance(span, Mapping)]
     return [record] if not is_export(record) else [
         {"traceId": "trace", "attributes": [], "resource": resource.get("resource"),
          "scope": scope.get("scope") or scope.get("instrumentationLibrary"), **said}
@@ -83,7 +92,7 @@ def told_by_span(span: Mapping[str, Any]) -> SpanContent:
     about = {"timestamp": _seconds(span), "metadata": _beside(span, attributes, told)}
     said = SpanContent(
         trace, about, "span", _name_of(span), messages, id=_identity(span, *_SPANS), parent=_identity(span, *_PARENTS),
-        ended=_seconds(span, "end"), conversation=first_of(attributes, ("gen_ai.conversation.id", "session.id"))
+        ended=_seconds(span, "end"), conversation=first_of({**span, **attributes}, SESSIONS)
     )  # fmt: skip
     if tool is None or not all(message.get("role") == "tool" for message in messages):
         return said

@@ -15,6 +15,7 @@ _DONE = b"[DONE]"
 _SAID_WHOLE = ("role", "name", "id")
 """What each piece of a message says anew."""
 _INDEXED = ("content_block_start", "content_block_delta", "content_block_stop")
+_ENDS = ("message_stop", "response.completed", "response.failed", "response.incomplete")
 _BLOCKS = ("message_start", *_INDEXED, "message_delta", "message_stop", "ping")
 
 
@@ -34,7 +35,7 @@ def sent_in(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
 
 
 def is_piece(record: Any) -> bool:
-    """Whether a record is a piece of a reply: of chat completions, of Anthropic's messages or of Ollama's."""
+    """Whether a record is a piece of a reply: of chat completions, Responses, Anthropic's messages or Ollama's."""
     return _stream_of(record) is not None
 
 
@@ -56,7 +57,7 @@ def joined(records: Records) -> Iterator[tuple[int, Any]]:
         stream = stream if stream[1] else of
         pieces.append(record)
         ended.update(_told_in(record, "finish_reason"))
-        if record.get("done") is True or record.get("type") == "message_stop":
+        if record.get("done") is True or record.get("type") in _ENDS:
             yield from _whole(began, stream, pieces)
             stream = None
     if stream is not None:
@@ -95,6 +96,8 @@ def _stream_of(record: Any) -> tuple[str, str] | None:
     if isinstance(record.get("done"), bool) and "created_at" in record and not record.keys().isdisjoint(
             ("message", "response")):  # fmt: skip
         return "parts", str(record.get("model"))
+    if isinstance(kind, str) and kind.startswith("response.") and "event_id" not in record:
+        return "events", ""
     return ("blocks", "") if kind in _BLOCKS and ("index" in record or kind not in _INDEXED) else None
 
 
@@ -175,6 +178,28 @@ def _blocks(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
     return {"role": "assistant", **message, "content": list(blocks.values())}
 
 
+def _events(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """A response: as the last event tells it whole, or of its items what was done and what their deltas add."""
+    whole: dict[str, Any] = {}
+    items: dict[Any, dict[str, Any]] = {}
+    for piece in pieces:
+        whole |= object_in(piece, "response")
+        item = items.setdefault(piece.get("output_index"), {})
+        item |= object_in(piece, "item")
+        if isinstance(delta := piece.get("delta"), str):
+            item["said"] = item.get("said", "") + delta
+    made = [_item(item) for item in items.values() if item]
+    return {**whole, "object": "response", "output": whole.get("output") or made}
+
+
+def _item(item: dict[str, Any]) -> dict[str, Any]:
+    """An item of a response; what was said of one that broke off is its text, or its arguments."""
+    said, kind = item.pop("said", ""), item.get("type", "message")
+    if kind == "message" and not item.get("content"):
+        return {"role": "assistant", **item, "type": kind, "content": [{"type": "output_text", "text": said}]}
+    return {**item, "arguments": item.get("arguments") or said} if kind == "function_call" else item
+
+
 def _grow_block(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
     """Add a piece to a block of a message."""
     for key, value in delta.items():
@@ -195,4 +220,4 @@ def _input_of(written: Any, block: Mapping[str, Any]) -> Any:
         return written
 
 
-_JOINS = {"chunks": _chunks, "parts": _parts, "blocks": _blocks}
+_JOINS = {"chunks": _chunks, "parts": _parts, "blocks": _blocks, "events": _events}

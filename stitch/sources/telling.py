@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stitch.core import Origin, ToolCall
-from stitch.sources.fields import SHOWN, Row, fault_in, is_mark, moment
+from stitch.sources.fields import SHOWN, Row, moment
 from stitch.sources.parts import (
     document_of,
+    fault_in,
     first_of,
     has_parts,
+    is_mark,
     kind_of,
     listed,
     plain_part,
@@ -176,7 +178,7 @@ class Telling:
         return ""
 
     def _words(self) -> str | None:
-        """The words of a message; without words and calls, a description of its parts, if they are more than thoughts."""
+        """The words of a message; without any, a description of its parts, if these are more than thoughts."""
         said = "\n".join(self._texts)
         if said.strip() or self._calls or self._first["role"] == "tool":
             return said
@@ -237,8 +239,7 @@ def _shown_in(metadata: Mapping[str, Any]) -> str:
     lines: list[str] = []
     for name in SHOWN:
         for one in listed(metadata.get(name)):
-            held = unwritten(first_of(one, ("content",), str))  # a card
-            said = [text for _, text in texts_in(one if held is None else held) if "://" not in text]
+            said = _texts_shown(one, least=3 if name == "embeds" else 12)  # in a word each, as programs report
             if not said and isinstance(one, Mapping):
                 short = first_of(one, _CAPTIONS, str)
                 said = [short or words_of([{"type": name.removesuffix("s"), **one}])]
@@ -247,6 +248,13 @@ def _shown_in(metadata: Mapping[str, Any]) -> str:
     kind, place = name if name in _MEDIA[2:] else metadata.get(name), first_of(metadata, _MEDIA[2:], str)
     media = [f"[{kind} {place}]" if place else f"[{kind}]"] if name else []
     return "\n".join(lines or media)
+
+
+def _texts_shown(one: Any, *, least: int) -> list[str]:
+    """The texts of one thing that is shown, or of the card that it holds, each once."""
+    held = unwritten(first_of(one, ("content",), str))
+    texts = (text for _, text in texts_in(one if held is None else held, least=least))
+    return list(dict.fromkeys(text for text in texts if "://" not in text))
 
 
 def _text_of_file(part: Mapping[str, Any]) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
-from stitch.text.dates import date_alone
+from stitch.text.dates import date_alone, is_slashed, iso_of_slashed, month_leads
 
 Lines = Iterable["tuple[int, bytes]"]
 Utterances = Iterator["tuple[int, Any]"]
@@ -106,6 +106,23 @@ def conversation_in(head: Sequence[tuple[int, bytes]], lines: Lines) -> Utteranc
     if speaks(head[0][1]) or sum(speaks(raw) for _, raw in head) > 1:
         return _utterances(lines, begins=speaker_of)
     return None
+
+
+def in_one_order(said: Utterances) -> Utterances:
+    """The messages of a text; those before the first that shows whether the month comes first wait for that one."""
+    waiting: list[tuple[int, Any]] = []
+    order: bool | None = None
+    for number, one in said:
+        waiting.append((number, one))
+        stamp = one.get("timestamp")
+        order = month_leads(stamp) if is_slashed(stamp) else None
+        if order is not None or not is_slashed(waiting[0][1].get("timestamp")) or len(waiting) > _MOST_LINES:
+            break
+    for number, one in waiting:
+        stamp = one.get("timestamp")
+        slashed = order is not None and is_slashed(stamp)
+        yield number, {**one, "timestamp": iso_of_slashed(stamp, month_first=bool(order))} if slashed else one
+    yield from said
 
 
 def _may_speak(who: str) -> bool:

@@ -156,9 +156,7 @@ class ToolCalls:
     def acted(self, fields: dict[str, Any]) -> tuple[tuple[ToolCall, ...], list[Row]]:
         """The actions of a step of an agent as calls, taken out of its fields, and what came of each as its result."""
         action = fields.pop("action", None) or calls_beside(fields)
-        of = next((name for name in _CAME if fields.get(name)), "")
-        came = fields.pop(of, None)
-        came = {of: came} if of == "error" and isinstance(came, Mapping) else came
+        came = _came_of(fields)
         if not isinstance(action, list):
             action, came = [action], [] if came is None else [text_of(came)]
         calls = tuple(self._action(one, fields) for one in action)
@@ -182,6 +180,13 @@ class ToolCalls:
     def name_of(self, references: Iterable[Any]) -> str:
         """The tool of the first call that is known by one of the ids; `tool` if none is."""
         return next(filter(None, (self.names.get(str(reference)) for reference in references)), "tool")
+
+
+def _came_of(fields: dict[str, Any]) -> Any:
+    """Take what came of actions out of the fields; an error is told as that of a result."""
+    under = next((name for name in _CAME if fields.get(name)), "")
+    came = fields.pop(under, None)
+    return {under: came} if under == "error" and isinstance(came, Mapping) else came
 
 
 def _unwrapped(answer: Any, rest: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

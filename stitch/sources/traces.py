@@ -129,7 +129,7 @@ class TraceReader:
         calls = [(call.name, dict(call.arguments)) for call in row.get("tool_calls") or ()]
         said = [
             row["role"],
-            (row["content"] or "").strip(),
+            unwritten((row["content"] or "").strip()),
             calls,
             row.get("tool_name"),
             row.get("id") if told.identified else 0,
@@ -161,11 +161,20 @@ def in_order(records: Iterable[Any], read: Callable[[Any], SpanContent], traces:
         at = _place(one.about["timestamp"]) or at  # without a time it stands where it is told
         parts.append((at, given, True))
         if replied is not None:
+            replied = _after(replied, told)
             parts.append((_place(one.ended) or _LAST, replied, False))
     for one, named in _instructed([part[1:] for part in sorted(parts, key=itemgetter(0))]):
         trajectory = traces.conversations.get(one.trace, one.trace)
         for row in traces.rows(one._replace(trace=trajectory), named=named):
             yield None if one.conversation == "" else trajectory, row
+
+
+def _after(replied: SpanContent, told: list[SpanContent]) -> SpanContent:
+    """A reply with its time; one that does not say when it was given came of all that is inside of it."""
+    inside = [other for other in told if other.parent == replied.id and replied.ended is None]
+    ends = [other.about["timestamp"] if other.ended is None else other.ended for other in inside]
+    late = max((at for at in ends if at is not None), key=lambda at: _place(at) or _LAST, default=None)
+    return replied if late is None else replied._replace(about={**replied.about, "timestamp": late})
 
 
 def _instructed(parts: list[tuple[SpanContent, bool]]) -> Iterator[tuple[SpanContent, bool]]:
@@ -242,13 +251,23 @@ def trace_of_run(run: Mapping[str, Any]) -> Any:
     return run.get("trace_id") or run.get("session_id")
 
 
+def session_of(run: Mapping[str, Any]) -> Any:
+    """The conversation that a run is of, which goes on in other traces."""
+    holders = (run, object_in(run, "metadata"), object_in(object_in(run, "extra"), "metadata"))
+    return next(filter(None, (first_of(holder, SESSIONS, str | int) for holder in holders)), None)
+
+
+SESSIONS = ("sessionId", "thread_id", "threadId", "conversation_id", "mlflow.trace.session", "gen_ai.conversation.id",
+             "session.id", "langfuse.session.id")  # fmt: skip
+
+
 def told_by_run(run: Mapping[str, Any]) -> SpanContent:
     """The messages of a call of a model, or the call of a tool with its result."""
     rest = {key: value for key, value in without(run, "inputs", "outputs").items() if value is not None}
     about, trace = {"timestamp": run.get("start_time"), "metadata": rest}, trace_of_run(run)
     told = SpanContent(str(trace or run.get("id")), about, "run", str(run.get("name") or run["run_type"]), [],
                        id=run.get("id"), parent=run.get("parent_run_id"), ended=run.get("end_time"),
-                       conversation=None if trace else "")  # fmt: skip
+                       conversation=session_of(run) or (None if trace else ""))  # fmt: skip
     inputs, outputs = run.get("inputs") or {}, run.get("outputs") or {}
     if run["run_type"] in ("tool", "retriever"):
         return told._replace(**_called(run, inputs, outputs))

@@ -89,6 +89,31 @@ def iso_of(text: str) -> str:
     return written if read_timestamp(written) else text
 
 
+_SLASHED = re.compile(r"(?P<one>\d{1,2})/(?P<other>\d{1,2})/(?P<year>(?:20)?\d\d)(?!\d)")
+_MONTHS = 12
+
+
+def is_slashed(stamp: object) -> bool:
+    """Whether a time begins with two numbers before a year, of which either may be the month."""
+    return isinstance(stamp, str) and _SLASHED.match(stamp) is not None
+
+
+def month_leads(stamp: str) -> bool | None:
+    """Whether the month comes first in such a time; None where both numbers may be one."""
+    found = _SLASHED.match(stamp)
+    one, other = (int(found["one"]), int(found["other"])) if found else (0, 0)
+    return None if max(one, other) <= _MONTHS else other > _MONTHS
+
+
+def iso_of_slashed(stamp: str, *, month_first: bool) -> str:
+    """Such a time in ISO 8601; as it is, if it is none."""
+    found = _SLASHED.match(stamp)
+    if found is None:
+        return stamp
+    month, day = (found["one"], found["other"]) if month_first else (found["other"], found["one"])
+    return iso_of(f"20{found['year'][-2:]}-{int(month)}-{int(day)}{stamp[found.end() :]}")
+
+
 def date_alone(line: str) -> str | None:
     """The day that a line names which says nothing else, but for its weekday, as ISO 8601 writes it; else None."""
     found = next(filter(None, (form.search(line) for form in (_YEAR_FIRST, _WRITTEN))), None)

@@ -7,7 +7,7 @@ import pytest
 
 from stitch.core import Rejection, SourcedStep
 from stitch.errors import InputError
-from stitch.sources import FileSource, expand_paths, left_out, not_read
+from stitch.sources import FileNames, FileSource, expand_paths, left_out, not_read
 
 STEP = {"role": "user", "content": "hi"}
 
@@ -72,3 +72,34 @@ def test_lists_of_records_that_are_not_read_are_named_and_counted(tmp_path):
     assert others
     assert not_read(first.step) == {"subagent_messages": 2}
     assert [not_read(item.step) for item in others] == [{}]
+
+
+def test_what_a_program_notes_is_metadata_of_the_next_step_and_what_stands_last_is_told(tmp_path):
+    begun, counted = {"type": "session_meta", "payload": {"cwd": "/barn"}}, {"type": "event_msg", "payload": {"n": 1}}
+    said = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "Feed the goat"}}
+    ended = {"type": "event_msg", "payload": {"type": "turn_aborted", "reason": "somebody pressed escape"}}
+    items = list(FileSource(write(tmp_path / "a.jsonl", begun, counted, said, counted, ended)))
+    steps = [item.step for item in items if isinstance(item, SourcedStep)]
+    assert [(step.role, step.content) for step in steps] == [
+        ("user", "Feed the goat"), ("event", "somebody pressed escape")]  # fmt: skip
+    assert [mark["kind"] for mark in steps[0].metadata["marks"]] == ["session_meta", "event_msg"]
+    assert not_read(steps[0]) == {"marks of programs": 2}
+
+
+def test_a_channel_whose_days_are_files_is_one_trajectory_of_people_with_names(tmp_path):
+    write(tmp_path / "users.json", [{"id": "U7", "name": "ute", "real_name": "Ute Brandt"}])
+    (tmp_path / "bees").mkdir()
+    said = {"type": "message", "user": "U7", "text": "Ask <@U7> about hive two"}
+    days = [write(tmp_path / "bees" / f"2026-05-0{day}.json", [{**said, "ts": f"177800000{day}.1"}]) for day in (1, 2)]
+    names = FileNames(tmp_path / "names", tenant="t")
+    assert [names.of(str(day)) for day in days] == ["bees", "bees"]
+    items = [item for day in days for item in FileSource(day) if isinstance(item, SourcedStep)]
+    assert [(item.trajectory, item.step.id, item.step.role, item.step.content) for item in items] == [
+        ("bees", f"2026-05-0{day}-0", "Ute Brandt", "Ask @Ute Brandt about hive two") for day in (1, 2)]  # fmt: skip
+
+
+def test_one_time_of_a_text_settles_the_order_of_day_and_month_of_those_before_it(tmp_path):
+    chat = b"3/4/26, 9:15 AM - Ida: Is the oven on?\n3/4/26, 9:16 AM - Ole: Yes.\n3/21/26, 1:00 PM - Ida: Still?\n"
+    items = FileSource(write(tmp_path / "chat.txt", chat))
+    times = [item.step.timestamp for item in items if isinstance(item, SourcedStep)]
+    assert times == ["2026-03-04T09:15:00", "2026-03-04T09:16:00", "2026-03-21T13:00:00"]

@@ -35,7 +35,18 @@ def export_messages(record: Mapping[str, Any]) -> Messages:
         ):
             parent = {"parent": node["parent"]} if node.get("parent") else {}
             left = {"branch": "left"} if shown and node.get("id") not in shown else {}
-            yield {**without(node, "id", "parent", "children", "message"), **_of_fragments(message), **parent, **left}
+            told = _called(_of_fragments(message))
+            yield {**without(node, "id", "parent", "children", "message"), **told, **parent, **left}
+
+
+def _called(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message; one that is handed to a tool is the call of it."""
+    tool, content = message.get("recipient"), message.get("content")
+    if tool in (None, "all") or not isinstance(content, Mapping):
+        return message
+    given = text_of(content.get("text") or content.get("parts"))
+    call = {"name": tool, "arguments": {"input": given}, **without(content, "text", "parts")}
+    return {**without(message, "content"), "content": "", "tool_calls": [call]}
 
 
 def _of_fragments(message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -194,15 +205,37 @@ def editor_messages(record: Mapping[str, Any]) -> Messages:
         at, asked = {"timestamp": request.get("timestamp")}, request.get("message")
         rest = without(request, "message", "response", "timestamp")
         yield {**rest, "role": "user", "content": asked, **at}
-        parts = (part for part in request.get("response") or () if isinstance(part, Mapping))
-        yield from ({"role": "assistant", **_shown(part), **at} for part in parts)
+        shown = [_shown(part) for part in request.get("response") or () if isinstance(part, Mapping)]
+        yield from ({"role": "assistant", **part, **at} for part in _joined(shown))
         fault = first_of(object_in(request, "result").get("errorDetails"), ("message",), str)
         if fault is not None:
             yield {"role": "assistant", "content": "", "error": fault, **at}
 
 
+def _joined(shown: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Parts of an answer; those that are words go on with each other."""
+    said: dict[str, Any] = {}
+    for part in shown:
+        if "content" in part and said:
+            said["content"] += part["content"]
+            said["shown"].append(part["shown"])
+        elif "content" in part:
+            said = {"content": part["content"], "shown": [part["shown"]]}
+        else:
+            yield from [said] if said else []
+            yield part
+            said = {}
+    yield from [said] if said else []
+
+
 def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
     """A part of an answer: what is said, or the call of a tool, with what the terminal or the tool gave."""
+    if "edits" in part:
+        given = {"path": first_of(part.get("uri"), ("path", "fsPath"), str), "edits": part["edits"]}
+        return {"tool_calls": [{"name": "edit", "arguments": given}], "shown": without(part, "edits")}
+    if isinstance(named := part.get("inlineReference"), Mapping):
+        place = first_of(named, ("name", "path", "fsPath"), str) or first_of(named.get("uri"), ("path", "fsPath"), str)
+        return {"content": f"`{place}`" if place else "", "shown": dict(part)}
     if isinstance(name := part.get("toolId"), str):
         came = _came_of(part)
         call = {"name": name, "id": part.get("toolCallId"), **({"output": came} if came else {}),

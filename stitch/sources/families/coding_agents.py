@@ -55,7 +55,7 @@ def session_line(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
                    "parent": record.get("parentUuid") or outer.pop("parentId", None)}  # fmt: skip
     identity = record.get("uuid")
     if not isinstance(record.get("message"), Mapping):
-        yield {**moment, **event(record, outer), **({"id": identity} if identity else {})}
+        yield {**moment, **_noted(record, outer), **({"id": identity} if identity else {})}
         return
     message = {"role": record.get("type"), **record["message"]}
     if message.get("children") and not message.get("content"):
@@ -71,6 +71,12 @@ def session_line(record: Mapping[str, Any], reader: MessageReader) -> RowStream:
         if identity is not None:
             row["id"] = identity if number == 0 else f"{identity}-{number}"
         yield row
+
+
+def _noted(record: Mapping[str, Any], outer: Row) -> Row:
+    """Row of a line that is no message; the title of a session, which does not name it, is a mark."""
+    is_title = record.get("type") == "summary" and "sessionId" not in record
+    return {**event(record, outer), **({"content": None, "metadata": outer} if is_title else {})}
 
 
 def _marked(record: Mapping[str, Any], *, origin: Origin | None) -> Row:
@@ -202,8 +208,15 @@ def event_message(record: Mapping[str, Any], reader: MessageReader) -> RowStream
             yield {**said, **row, **own_id, "metadata": {**rest, **said["metadata"]}}
     elif record.get("kind") in _V1:
         yield {**row, **_told(record, rest)}
+    elif _is_state(record):
+        yield {**row, "role": record["observation"], "content": None}
     else:
         yield {**row, **(_observed(record, rest) if "observation" in record else _acted(record, rest, source=source))}
+
+
+def _is_state(record: Mapping[str, Any]) -> bool:
+    """Whether an observation answers nothing and says nothing: a state of the program."""
+    return isinstance(record.get("observation"), str) and record.get("content") == "" and record.get("cause") is None
 
 
 def _told(record: Mapping[str, Any], rest: dict[str, Any]) -> Row:
@@ -220,8 +233,6 @@ def _told(record: Mapping[str, Any], rest: dict[str, Any]) -> Row:
 def _observed(record: Mapping[str, Any], rest: dict[str, Any]) -> Row:
     """Answer of a tool; what else is in an observation that is an object goes to the metadata."""
     seen, content = record["observation"], record.get("content")
-    if content == "" and isinstance(seen, str) and record.get("cause") is None:  # a state of the program
-        return {"role": seen, "content": None}
     known: Mapping[str, Any] = seen if isinstance(seen, Mapping) else {"kind": seen if isinstance(seen, str) else None}
     if content is None and known is seen and seen:
         content = next((known[key] for key in ("content", "output", "text") if known.get(key)), known)
