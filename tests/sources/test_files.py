@@ -82,7 +82,9 @@ def test_what_a_program_notes_is_metadata_of_the_next_step_and_what_stands_last_
     steps = [item.step for item in items if isinstance(item, SourcedStep)]
     assert [(step.role, step.content) for step in steps] == [
         ("user", "Feed the goat"), ("event", "somebody pressed escape")]  # fmt: skip
-    assert [mark["kind"] for mark in steps[0].metadata["marks"]] == ["session_meta", "event_msg"]
+    marks = [{"kind": "session_meta", "event": "session_meta", "cwd": "/barn"},
+             {"kind": "event_msg", "event": "event_msg", "n": 1}]  # fmt: skip
+    assert steps[0].metadata["marks"] == marks
     assert not_read(steps[0]) == {"marks of programs": 2}
 
 
