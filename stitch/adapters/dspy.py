@@ -22,7 +22,6 @@ from stitch.sources.given import plain
 from stitch.text.markers import harmless
 
 if TYPE_CHECKING:
-    from stitch.core import Trust
     from stitch.memory import Memory
 
 _RUN_CHARS = 8
@@ -48,27 +47,13 @@ class Recall(dspy.Module):
     The options are those of `Memory.search`; `budget_tokens` bounds `context`.
     """
 
-    def __init__(
-        self,
-        memory: Memory,
-        *,
-        trajectory: str | None = None,
-        k: int = 10,
-        budget_tokens: int = 2000,
-        min_trust: Trust | str | None = None,
-        min_relevance: float | None = None,
-        min_share: float | None = None,
-    ) -> None:
+    def __init__(self, memory: Memory, **options: Any) -> None:
         super().__init__()
-        self.memory = memory
-        self._options: dict[str, Any] = {
-            "trajectory": trajectory, "k": k, "budget_tokens": budget_tokens, "min_trust": min_trust,
-            "min_relevance": min_relevance, "min_share": min_share,
-        }  # fmt: skip
+        self.memory, self._options = memory, options
 
     def forward(self, query: str, k: int | None = None) -> Any:
         """Ask the memory; with `k`, as a retrieval model of DSPy is asked."""
-        trajectory = self._options["trajectory"]
+        trajectory = self._options.get("trajectory")
         there = trajectory is None or trajectory in self.memory.trajectories()
         if not there:  # a conversation that has not begun knows nothing
             return dspy.Prediction(context="", passages=[]) if k is None else []
@@ -240,13 +225,9 @@ def _words(value: Any) -> str:
         value = dict(value.items())
     if isinstance(value, Mapping):
         said = {str(key): _text(each) for key, each in value.items() if each is not None and each != ""}
-        return (
-            next(iter(said.values())) if len(said) == 1 else "\n".join(f"{key}: {text}" for key, text in said.items())
-        )
-    return _text(value)
+        return "\n".join(text if len(said) == 1 else f"{key}: {text}" for key, text in said.items())
+    return "" if value is None else str(value)
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, dspy.Prediction | dspy.Example):
-        return _words(value)
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    return _words(value) if isinstance(value, dspy.Prediction | dspy.Example) else str(value)

@@ -21,20 +21,7 @@ from urllib.parse import quote, unquote
 from stitch.errors import missing_extra
 
 try:
-    from langgraph.store.base import (
-        BaseStore,
-        GetOp,
-        Item,
-        ListNamespacesOp,
-        MatchCondition,
-        Op,
-        PutOp,
-        Result,
-        SearchItem,
-        SearchOp,
-        TTLConfig,
-        validate_op_namespace,
-    )
+    from langgraph.store import base
     from langgraph.store.base.embed import get_text_at_path
 except ImportError as error:
     raise missing_extra("langgraph", needed_by=__name__) from error
@@ -83,7 +70,7 @@ class _Held(NamedTuple):
                 "updated_at": changed}  # fmt: skip
 
 
-class MemoryStore(BaseStore):
+class MemoryStore(base.BaseStore):
     """A store of LangGraph in a memory, searched as the memory is searched.
 
     Keys, tokens and passwords are taken out of values as out of all that a memory keeps, unless its settings say else.
@@ -104,7 +91,7 @@ class MemoryStore(BaseStore):
         memory: Memory,
         *,
         fields: Sequence[str] = ("$",),
-        ttl: TTLConfig | None = None,
+        ttl: base.TTLConfig | None = None,
         root: str = "store",
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -113,19 +100,19 @@ class MemoryStore(BaseStore):
         self._fields, self._root, self._clock = tuple(fields), f"{root}/", clock
         self._lock = threading.RLock()
 
-    def batch(self, ops: Iterable[Op]) -> list[Result]:
+    def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Answer operations in their order: what they read is as it was before what they put."""
         given = list(ops)
         for op in given:
-            validate_op_namespace(op)
+            base.validate_op_namespace(op)
         with self._lock:
-            results: list[Result] = [None if isinstance(op, PutOp) else self._answer(op) for op in given]
-            last = {(op.namespace, op.key): op for op in given if isinstance(op, PutOp)}
+            results: list[base.Result] = [None if isinstance(op, base.PutOp) else self._answer(op) for op in given]
+            last = {(op.namespace, op.key): op for op in given if isinstance(op, base.PutOp)}
             for op in last.values():
                 self._put(op)
         return results
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+    async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """As `batch`, for asyncio."""
         return await asyncio.to_thread(self.batch, list(ops))
 
@@ -148,37 +135,30 @@ class MemoryStore(BaseStore):
                 self._erase(held.namespace, held.key)
         return len(over)
 
-    def _answer(self, op: Op) -> Result:
-        if isinstance(op, GetOp):
+    def _answer(self, op: base.Op) -> base.Result:
+        if isinstance(op, base.GetOp):
             held = self._item(op.namespace, op.key)
             if held is None or self._omitted(held):
                 return None
             self._refresh([held], wanted=op.refresh_ttl)
-            return Item(**held.fields())
-        if isinstance(op, SearchOp):
+            return base.Item(**held.fields())
+        if isinstance(op, base.SearchOp):
             return self._search(op)
-        if isinstance(op, ListNamespacesOp):
+        if isinstance(op, base.ListNamespacesOp):
             return self._listed(op)
         raise ValueError(f"unknown operation {type(op).__name__}")
 
-    def _search(self, op: SearchOp) -> list[SearchItem]:
+    def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
         inside = [name for name in self._namespaces() if name[: len(op.namespace_prefix)] == tuple(op.namespace_prefix)]
         there = {
-            (held.entry.trajectory, held.entry.id): held for name in inside for held in self._wanted(name, op.filter)
+            (held.entry.trajectory, held.entry.id): held for name in inside for held in self._present(name, op.filter)
         }
         scores = self._scores(op.query, inside) if op.query else {}
         indexed = {place: score for place, score in scores.items() if place in there and there[place].about["indexed"]}
         ordered = [*indexed, *(place for place in there if place not in indexed)]  # those without a score fill the page
         page = [(there[place], indexed.get(place)) for place in ordered[op.offset : op.offset + op.limit]]
         self._refresh([held for held, _ in page], wanted=op.refresh_ttl)
-        return [SearchItem(**held.fields(), score=score) for held, score in page]
-
-    def _wanted(self, namespace: tuple[str, ...], wanted: Mapping[str, Any] | None) -> Iterator[_Held]:
-        """The items of a namespace that a filter wants."""
-        for held in self._items(namespace):
-            value = held.about["value"]
-            if not self._omitted(held) and _matches(value, wanted or {}):
-                yield held
+        return [base.SearchItem(**held.fields(), score=score) for held, score in page]
 
     def _scores(self, query: str, inside: Sequence[tuple[str, ...]]) -> dict[tuple[str, str], float]:
         """Similarities of steps to a query, best first as the memory ranks them."""
@@ -188,18 +168,15 @@ class MemoryStore(BaseStore):
         found = self.memory.search(query, trajectory=alone, k=_MOST_FOUND, budget_tokens=1, min_relevance=0.0)
         return {(hit.snippet.trajectory, hit.snippet.step): hit.similarity for hit in found}
 
-    def _listed(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        names = [
-            name
+    def _listed(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
+        names = {
+            name[: op.max_depth]
             for name in self._namespaces()
-            if all(_fits(condition, name) for condition in op.match_conditions or ())
-            and any(not self._omitted(held) for held in self._items(name))
-        ]
-        if op.max_depth is not None:
-            names = [name[: op.max_depth] for name in names]
-        return sorted(set(names))[op.offset : op.offset + op.limit]
+            if all(_fits(condition, name) for condition in op.match_conditions or ()) and any(self._present(name))
+        }
+        return sorted(names)[op.offset : op.offset + op.limit]
 
-    def _put(self, op: PutOp) -> None:
+    def _put(self, op: base.PutOp) -> None:
         held = self._item(op.namespace, op.key)
         if op.value is None:
             if held is not None:
@@ -216,10 +193,13 @@ class MemoryStore(BaseStore):
             step = Step(id=_id_of(op.key), role="note", content=content, metadata={ITEM: about})
             self.memory.add(step, trajectory=where, again=True)
         else:
-            changed = content if content != held.entry.step.content else None
-            self.memory.lifecycle.correct(
-                held.entry.id, trajectory=where, text=changed, metadata={ITEM: about}, by="langgraph"
-            )
+            self._correct(held, content if content != held.entry.step.content else None, about)
+
+    def _correct(self, held: _Held, text: str | None, about: Mapping[str, Any]) -> None:
+        entry = held.entry
+        self.memory.lifecycle.correct(
+            entry.id, trajectory=entry.trajectory, text=text, metadata={ITEM: about}, by="langgraph"
+        )
 
     def _text(self, value: Mapping[str, Any], index: Sequence[str] | bool | None) -> str | None:
         """The text by which a value is found; None if nothing is searched."""
@@ -237,9 +217,14 @@ class MemoryStore(BaseStore):
     def _items(self, namespace: tuple[str, ...]) -> Iterator[_Held]:
         for entry in self.memory.steps(self._trajectory(namespace)):
             if _is_item(entry):
-                yield _Held(
-                    namespace, unquote(entry.id.removeprefix("%")) if entry.id.startswith("%") else entry.id, entry
-                )
+                coded = entry.id.startswith("%")
+                yield _Held(namespace, unquote(entry.id[1:]) if coded else entry.id, entry)
+
+    def _present(self, namespace: tuple[str, ...], wanted: Mapping[str, Any] | None = None) -> Iterator[_Held]:
+        """The items of a namespace that are not treated as gone, and that a filter wants."""
+        for held in self._items(namespace):
+            if not self._omitted(held) and _matches(held.about["value"], wanted or {}):
+                yield held
 
     def _namespaces(self) -> list[tuple[str, ...]]:
         """All namespaces, the oldest first."""
@@ -247,9 +232,8 @@ class MemoryStore(BaseStore):
         return [tuple(unquote(label) for label in name[len(self._root) :].split(".")) for name in names]
 
     def _trajectory(self, namespace: tuple[str, ...]) -> str:
-        return self._root + ".".join(
-            _NOT_IN_NAMES.sub(lambda sign: quote(sign[0], safe=""), label) for label in namespace
-        )
+        names = (_NOT_IN_NAMES.sub(lambda sign: quote(sign[0], safe=""), label) for label in namespace)
+        return self._root + ".".join(names)
 
     def _erase(self, namespace: tuple[str, ...], key: str) -> None:
         self.memory.lifecycle.erase(Selector(trajectory=self._trajectory(namespace), step=_id_of(key)))
@@ -260,19 +244,13 @@ class MemoryStore(BaseStore):
 
     def _refresh(self, read: Sequence[_Held], *, wanted: bool) -> None:
         """Restart the time to live of items that are read, unless it began just now."""
-        if not wanted:
-            return
-        now = self._clock()
-        for held in read:
-            minutes, expires = held.about.get("ttl"), held.about.get("expires")
-            if minutes is None or expires is None:
+        for held in read if wanted else ():
+            if held.about["ttl"] is None:
                 continue
-            until = now + minutes * _MINUTE_S
-            if until - expires >= _LEAST_REFRESH * minutes * _MINUTE_S:
-                self.memory.lifecycle.correct(
-                    held.entry.id, trajectory=held.entry.trajectory, metadata={ITEM: {**held.about, "expires": until}},
-                    by="langgraph",
-                )  # fmt: skip
+            lasts_s = held.about["ttl"] * _MINUTE_S
+            until = self._clock() + lasts_s
+            if until - held.about["expires"] >= _LEAST_REFRESH * lasts_s:
+                self._correct(held, None, {**held.about, "expires": until})
 
 
 def _is_item(entry: Entry) -> bool:
@@ -300,7 +278,7 @@ def _said(value: Any, name: str = "") -> Iterator[str]:
         yield str(value) if name in ("", "content", "text", "memory", "data", "value") else f"{name}: {value}"
 
 
-def _fits(condition: MatchCondition, name: tuple[str, ...]) -> bool:
+def _fits(condition: base.MatchCondition, name: tuple[str, ...]) -> bool:
     if condition.match_type not in ("prefix", "suffix"):
         raise ValueError(f"unknown match type {condition.match_type!r}")
     path, begins = tuple(condition.path), condition.match_type == "prefix"

@@ -10,10 +10,11 @@ import json
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from anyio import to_thread
 
@@ -26,7 +27,7 @@ try:
     from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
     from mcp.server.mcpserver.tools import Tool
     from mcp.server.transport_security import TransportSecuritySettings
-    from mcp_types import CallToolResult, ListToolsResult, TextContent, ToolAnnotations
+    from mcp_types import CallToolResult, TextContent, ToolAnnotations
     from mcp_types.version import MODERN_PROTOCOL_VERSIONS
     from starlette.datastructures import Headers
     from starlette.responses import JSONResponse
@@ -76,22 +77,14 @@ def _remember_request(answers: Answers) -> ServerMiddleware[Any]:
         remembered = _REQUEST.set(ctx.request)
         try:
             result = await call_next(ctx)
-            if ctx.method == "tools/list" and not await asyncio.to_thread(answers.hold_trees):
-                return _without_trees(result)
-            return result
+            if ctx.method != "tools/list" or await asyncio.to_thread(answers.hold_trees):
+                return result
+            listed = cast("dict[str, Any]", result)  # as it goes over the wire
+            return {**listed, "tools": [tool for tool in listed["tools"] if tool["name"] not in TREE_TOOLS]}
         finally:
             _REQUEST.reset(remembered)
 
     return remember
-
-
-def _without_trees(result: HandlerResult) -> HandlerResult:
-    """A list of tools without those for trees."""
-    if isinstance(result, ListToolsResult):
-        return result.model_copy(update={"tools": [tool for tool in result.tools if tool.name not in TREE_TOOLS]})
-    if isinstance(result, dict):
-        return {**result, "tools": [tool for tool in result["tools"] if tool["name"] not in TREE_TOOLS]}
-    return result
 
 
 @contextmanager
@@ -137,13 +130,13 @@ def _tool(answer: Callable[..., Reply], annotations: ToolAnnotations) -> Tool:
         except StitchError as error:
             said = f"{error.message}{f'; next: {error.hint}' if error.hint else ''}"
             raise ToolError(harmless(said)) from error
-        text = TextContent(type="text", text=found.as_text())
+        text = TextContent(type="text", text=str(found))
         return CallToolResult(content=[text], structured_content=found.model_dump(mode="json"))
 
     tool = _Tool.from_function(call, description=" ".join((answer.__doc__ or "").split()), annotations=annotations)
     tool.fn_metadata.arg_model.model_config["extra"] = "forbid"  # a name that is misspelled is told
     tool.fn_metadata.arg_model.model_rebuild(force=True)
-    tool.parameters = _without_null(_plain(tool.parameters)) | {"additionalProperties": False}
+    tool.parameters = _plain(tool.parameters, of_arguments=True) | {"additionalProperties": False}
     tool.fn_metadata.output_schema = _plain(tool.fn_metadata.output_schema)
     return tool
 
@@ -165,26 +158,30 @@ def _resource(answer: Callable[..., Any]) -> Callable[..., Any]:
     return read
 
 
-def _plain(schema: Any) -> Any:
-    """A schema without what says nothing to a model: titles that repeat names, and defaults that are null."""
-    if isinstance(schema, dict):
-        return {
-            key: _plain(inner)
-            for key, inner in schema.items()
-            if not (key == "title" and isinstance(inner, str)) and not (key == "default" and inner is None)
-        }
-    return [_plain(inner) for inner in schema] if isinstance(schema, list) else schema
+def _plain(schema: Any, *, of_arguments: bool = False) -> Any:
+    """A schema without what says nothing to a model: titles that repeat names, defaults that are null.
+
+    Of arguments it does not say of each that it may be null, though null is taken.
+    """
+    if isinstance(schema, list):
+        return [_plain(inner, of_arguments=of_arguments) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    schema = _not_null(schema) if of_arguments else schema
+    return {
+        key: _plain(inner, of_arguments=of_arguments)
+        for key, inner in schema.items()
+        if not (key == "title" and isinstance(inner, str)) and not (key == "default" and inner is None)
+    }
 
 
-def _without_null(schema: Any) -> Any:
-    """A schema of arguments that does not say of each that it may be null, though null is taken."""
-    if isinstance(schema, dict):
-        either = schema.get("anyOf", ())
-        if len(either) == 2 and {"type": "null"} in either:
-            own = next(each for each in either if each != {"type": "null"})
-            return _without_null({**{name: said for name, said in schema.items() if name != "anyOf"}, **own})
-        return {key: _without_null(inner) for key, inner in schema.items()}
-    return [_without_null(inner) for inner in schema] if isinstance(schema, list) else schema
+def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
+    either = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    return (
+        {**{name: said for name, said in schema.items() if name != "anyOf"}, **either[0]}
+        if len(either) == 1
+        else schema
+    )
 
 
 def make_server(memory_for: MemoryFor, *, trajectory: str = NOTES) -> MCPServer[Any]:
@@ -269,16 +266,13 @@ def serve_stdio(memory: Memory, *, trajectory: str = NOTES) -> None:
     In a thread, for nothing ends the reading of standard input: so Ctrl-C and SIGTERM end the command at once.
     """
     server = make_server(lambda action, request: memory, trajectory=trajectory)
-    errors = list[BaseException]()
+    ended = Future[None]()
 
     def run() -> None:
         try:
-            server.run("stdio")
+            ended.set_result(server.run("stdio"))
         except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
-            errors.append(error)
+            ended.set_exception(error)
 
-    thread = threading.Thread(target=run, name="stitch-mcp", daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
+    threading.Thread(target=run, name="stitch-mcp", daemon=True).start()
+    ended.result()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,12 +10,8 @@ from stitch.adapters.recalled import NOTHING
 from stitch.text.markers import harmless
 
 
-class Reply(BaseModel, ABC):
-    """The answer of a tool: fields for programs, and a text for a model."""
-
-    @abstractmethod
-    def as_text(self) -> str:
-        """The answer as a model reads it. What was recalled stands in it as it is quoted, and nothing else of steps."""
+class Reply(BaseModel):
+    """The answer of a tool: fields for programs, and as `str` what a model reads; of steps only what is quoted."""
 
 
 def _lines(*lines: str) -> str:
@@ -32,8 +27,7 @@ class SearchReply(Reply):
     nothing_relevant: bool
     """Whether nothing bears on the query."""
 
-    def as_text(self) -> str:
-        """The steps that were found, quoted."""
+    def __str__(self) -> str:
         named = f"Steps, best first: {', '.join(map(harmless, self.steps))}" if self.steps else ""
         return _lines(self.context or NOTHING, named)
 
@@ -49,8 +43,7 @@ class Remembered(Reply):
     """Number of secrets that were taken out."""
     reason: str = ""
 
-    def as_text(self) -> str:
-        """The place of the step."""
+    def __str__(self) -> str:
         known = " (it was known)" if self.repeated else ""
         out = f"{self.redacted} secrets were taken out" if self.redacted else ""
         return _lines(harmless(f"{self.state} as {self.trajectory}/{self.step}{known}"), out, harmless(self.reason))
@@ -62,8 +55,7 @@ class Explained(Reply):
     found: bool
     explanation: list[str]
 
-    def as_text(self) -> str:
-        """The sentences."""
+    def __str__(self) -> str:
         return _lines(*map(harmless, self.explanation))
 
 
@@ -78,8 +70,7 @@ class HistoryReply(Reply):
     next: int | None
     """The `after` of the next page."""
 
-    def as_text(self) -> str:
-        """The trajectories; of one its scopes and steps."""
+    def __str__(self) -> str:
         names = [f"{name}: {steps} steps" for name, steps in self.trajectories.items()]
         spans = [
             f"scope {name}: {', '.join(f'{first}-{last}' for first, last in stretches)}"
@@ -97,8 +88,7 @@ class Corrected(Reply):
     revisions: int
     """Number of earlier versions that are kept."""
 
-    def as_text(self) -> str:
-        """The name of the step."""
+    def __str__(self) -> str:
         return str(harmless(f"corrected {self.trajectory}/{self.step}"))
 
 
@@ -111,8 +101,7 @@ class Forgotten(Reply):
     traces: int | None = None
     """Number of files in which something of erased steps was found afterwards."""
 
-    def as_text(self) -> str:
-        """The number of steps, and whether they are gone."""
+    def __str__(self) -> str:
         if not self.done:
             return f"steps concerned: {self.steps}; nothing was changed. Tell the user, then call with confirm=true"
         left = f"; files with traces: {self.traces}" if self.traces else ""
@@ -130,8 +119,7 @@ class Browsed(Reply):
     next: str | None
     """The `after` of the next page."""
 
-    def as_text(self) -> str:
-        """The themes, or the steps of one, quoted."""
+    def __str__(self) -> str:
         near = f"Themes: {', '.join(self.themes)}" if self.themes else ""
         steps = f"Steps: {', '.join(map(harmless, self.steps))}" if self.steps else ""
         return _lines(self.context or NOTHING, near, steps, f"More with after={self.next}" if self.next else "")
@@ -146,14 +134,10 @@ class Nodes(Reply):
     explanation: str
     version: str | None
 
-    def as_text(self) -> str:
-        """The nodes, quoted, and where each stands; if there are none, why."""
+    def __str__(self) -> str:
         places = [harmless(f"{node['id']} at {node['path']} ({node['score']:.2f})") for node in self.nodes]
-        return (
-            _lines(self.context, *places, f"Version: {self.version}" if self.version else "")
-            if places
-            else (harmless(self.explanation))
-        )
+        version = f"Version: {self.version}" if self.version else ""
+        return _lines(self.context, *places, version) if places else str(harmless(self.explanation))
 
 
 class Edited(Reply):
@@ -162,6 +146,5 @@ class Edited(Reply):
     tree: str
     versions: list[str]
 
-    def as_text(self) -> str:
-        """The versions that were made."""
+    def __str__(self) -> str:
         return str(harmless(f"{self.tree}: {', '.join(self.versions)}"))

@@ -11,17 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from stitch.adapters.mcp_replies import (
-    Browsed,
-    Corrected,
-    Edited,
-    Explained,
-    Forgotten,
-    HistoryReply,
-    Nodes,
-    Remembered,
-    SearchReply,
-)
+from stitch.adapters import mcp_replies as reply
 from stitch.adapters.recalled import recalled_steps
 from stitch.core import MemorySnippet, Origin, Statement, Trust
 from stitch.errors import InputError, ScopeError, StitchError, no_trajectory
@@ -56,7 +46,7 @@ class Answers:
         retriever: Literal["intent", "themes", "auto"] | None = None,
         diverse: bool = False,
         min_relevance: Annotated[float, Field(ge=0, le=1)] | None = None,
-    ) -> SearchReply:
+    ) -> reply.SearchReply:
         """Find what was said or done before that answers `query`; nothing if nothing bears on it.
 
         min_trust: high = the user's words only. as_of: the memory as it was then (ISO time). retriever: themes = over
@@ -66,7 +56,7 @@ class Answers:
             self._memory("read"), query=query, trajectory=trajectory, k=k, budget_tokens=budget_tokens,
             min_trust=min_trust, as_of=as_of, retriever=retriever, diverse=diverse, min_relevance=min_relevance,
         )  # fmt: skip
-        return SearchReply(
+        return reply.SearchReply(
             context=answer.context,
             steps=[f"{hit.trajectory}/{hit.step}" for hit in answer.hits],
             nothing_relevant=answer.nothing_relevant,
@@ -78,7 +68,7 @@ class Answers:
         trajectory: str | None = None,
         role: str = "assistant",
         id: str | None = None,  # noqa: A002 - the name of the field
-    ) -> Remembered:
+    ) -> reply.Remembered:
         """Store one fact, decision or message for good, in words that are clear without the conversation.
 
         trajectory: groups what belongs together. role: who said it. id: the same id again changes nothing.
@@ -89,23 +79,23 @@ class Answers:
         step = step_of({"role": role, "content": content, "id": id, "origin": Origin.AGENT})
         memory = self._memory("write")
         receipt = memory.add(step_without_recalled(step), trajectory=trajectory or self._trajectory)
-        return Remembered(
+        return reply.Remembered(
             trajectory=receipt.trajectory, step=receipt.step, state=receipt.state.value, repeated=receipt.repeated,
             redacted=sum(each.count for each in receipt.redacted), reason=receipt.reason,
         )  # fmt: skip
 
-    def why(self, query: str, step: str, trajectory: str) -> Explained:
+    def why(self, query: str, step: str, trajectory: str) -> reply.Explained:
         """Say why `recall` finds a step for a query, or why it does not."""
         memory = self._memory("read")
         answer = questions.why(memory, query=query, step=step, trajectory=trajectory, everywhere=True)
-        return Explained(found=answer.found, explanation=list(answer.explanation))
+        return reply.Explained(found=answer.found, explanation=list(answer.explanation))
 
     def timeline(
         self,
         trajectory: str | None = None,
         after: Annotated[int, Field(ge=-1)] = -1,
         limit: Annotated[int, Field(ge=1, le=200)] = 50,
-    ) -> HistoryReply:
+    ) -> reply.HistoryReply:
         """Tell what happened in a trajectory, in order; without one, list the trajectories.
 
         after: position of your last step.
@@ -113,14 +103,14 @@ class Answers:
         memory = self._memory("read")
         known = {str(name): name.steps for name in memory.trajectories()}
         if trajectory is None:
-            return HistoryReply(trajectories=known, scopes={}, context="", next=None)
+            return reply.HistoryReply(trajectories=known, scopes={}, context="", next=None)
         if trajectory not in known:
             raise no_trajectory(trajectory, list(known))
         stop = after + 1 + limit
         entries = list(memory.steps(trajectory, start=after + 1, stop=stop))
         scopes = {scope.name: list(scope.spans) for scope in memory.inventory(trajectory).scopes}
         more = any(True for _ in memory.steps(trajectory, start=stop, stop=stop + 1))
-        return HistoryReply(
+        return reply.HistoryReply(
             trajectories={trajectory: known[trajectory]},
             scopes=scopes,
             context=recalled_steps([entry.snippet() for entry in entries]),
@@ -136,14 +126,14 @@ class Answers:
         event_types: list[str] | None = None,
         entity_types: list[str] | None = None,
         asks: list[str] | None = None,
-    ) -> Corrected:
+    ) -> reply.Corrected:
         """Put right the text, labels or asks (questions it answers) of a step; its history keeps what it was."""
         given = {"scope": scope, "event_types": event_types, "entity_types": entity_types}
         labels = {name: value for name, value in given.items() if value is not None}
         done = upkeep.correct(
             self._memory("write"), step=step, trajectory=trajectory, text=text, labels=labels, asks=asks, by="agent"
         )
-        return Corrected(trajectory=done.trajectory, step=done.step, revisions=done.revisions)
+        return reply.Corrected(trajectory=done.trajectory, step=done.step, revisions=done.revisions)
 
     def forget(
         self,
@@ -153,7 +143,7 @@ class Answers:
         event_type: str | None = None,
         action: Literal["erase", "retire"] = "erase",
         confirm: bool = False,
-    ) -> Forgotten:
+    ) -> reply.Forgotten:
         """Erase the steps to which all that is named applies, or retire them (kept for audit, not found).
 
         Counts only, unless `confirm`: tell the user the count and ask.
@@ -165,9 +155,9 @@ class Answers:
             action=action, dry_run=not confirm, reason="asked for by an agent",
         )  # fmt: skip
         traces = None if answer.proof is None else len(answer.proof.found)
-        return Forgotten(steps=answer.steps, done=confirm, traces=traces)
+        return reply.Forgotten(steps=answer.steps, done=confirm, traces=traces)
 
-    def themes(self, theme: str | None = None, after: str | None = None) -> Browsed:
+    def themes(self, theme: str | None = None, after: str | None = None) -> reply.Browsed:
         """List what the memory is about; with the id of a theme, what was said of it."""
         memory = self._memory("read")
         if theme is not None:
@@ -179,9 +169,9 @@ class Answers:
             for place, each in enumerate(page.themes)
         ]  # fmt: skip
         ids = [each.id for each in page.themes]
-        return Browsed(context=recalled_steps(lines), themes=ids, steps=[], next=page.next)
+        return reply.Browsed(context=recalled_steps(lines), themes=ids, steps=[], next=page.next)
 
-    def select(self, query: str, tree: str | None = None, k: Annotated[int, Field(ge=1, le=100)] = 20) -> Nodes:
+    def select(self, query: str, tree: str | None = None, k: Annotated[int, Field(ge=1, le=100)] = 20) -> reply.Nodes:
         """Find nodes of a tree by a path, such as `//Day[2]/POI[node ~= "museum"]` or `//Task[@due < "2026-06-01"]`.
 
         Without a tree all are asked, in all versions.
@@ -193,14 +183,16 @@ class Answers:
                   text=str(node["text"]))
             for node in answer.nodes
         ]  # fmt: skip
-        return Nodes(
+        return reply.Nodes(
             context=recalled_steps(lines),
             nodes=[{name: node[name] for name in ("id", "path", "score")} for node in answer.nodes],
             explanation=answer.explanation,
             version=answer.version,
         )
 
-    def edit(self, tree: str, operations: list[dict[str, Any]], message: str = "", onto: str | None = None) -> Edited:
+    def edit(
+        self, tree: str, operations: list[dict[str, Any]], message: str = "", onto: str | None = None
+    ) -> reply.Edited:
         """Commit operations to a tree, all or none.
 
         {op: set, id, field, old, value}, {op: add, parent, position, node: {id, type, fields}}, {op: delete, id} or
@@ -208,7 +200,7 @@ class Answers:
         """
         commit = {"operations": operations, "message": message, "author": "agent"}
         answer = trees.tree_edit(self._memory("write"), tree=tree, commits=[commit], onto=onto)
-        return Edited(tree=tree, versions=[made.version for made in answer.commits])
+        return reply.Edited(tree=tree, versions=[made.version for made in answer.commits])
 
     def hold_trees(self) -> bool:
         """Whether the memory of a caller holds trees; false for one that may not read."""
@@ -219,7 +211,7 @@ class Answers:
         except StitchError:  # whether there are any is not known: a tool that is called says what went wrong
             return True
 
-    def timeline_of(self, trajectory: str) -> HistoryReply:
+    def timeline_of(self, trajectory: str) -> reply.HistoryReply:
         """The scopes of a trajectory and its first steps."""
         return self.timeline(trajectory, limit=200)
 
@@ -239,7 +231,7 @@ class Answers:
         found = themes.themes(self._memory("read"), limit=SHOWN).themes
         return [{"name": each.name, "terms": each.terms, "statements": len(each.statements)} for each in found]
 
-    def _theme(self, memory: Memory, theme: str, *, after: str | None) -> Browsed:
+    def _theme(self, memory: Memory, theme: str, *, after: str | None) -> reply.Browsed:
         found = themes.theme(memory, theme=theme, limit=SHOWN, after=after)
         said: dict[tuple[str, str], list[Statement]] = {}
         for each in found.statements:
@@ -249,7 +241,7 @@ class Answers:
                   trust=min(each.trust for each in rows), text=" ".join(each.text for each in rows))
             for place, ((trajectory, step), rows) in enumerate(said.items())
         ]  # fmt: skip
-        return Browsed(
+        return reply.Browsed(
             context=recalled_steps(lines),
             themes=[each.id for each in found.neighbors],
             steps=list(dict.fromkeys(f"{each.trajectory}/{step}" for each in found.statements for step in each.steps)),

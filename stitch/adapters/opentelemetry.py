@@ -18,22 +18,11 @@ try:
 except ImportError as error:
     raise missing_extra("otel", needed_by=__name__) from error
 
-from stitch import __version__
-from stitch.core import (
-    InputRejected,
-    Searched,
-    StepCorrected,
-    StepsAccepted,
-    StepsErased,
-    StepsFailed,
-    StepsRestored,
-    StepsRetired,
-)
+from stitch import __version__, core
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
-    from stitch.core import MemoryEvent
 
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable that asks for content, in all that follows the conventions."""
@@ -58,26 +47,27 @@ class TelemetryObserver:
         self._store_id, self._content = store_id, asked if capture_content is None else capture_content
         self._tracer = trace.get_tracer("stitch", __version__, tracer_provider=provider)
 
-    def notice(self, event: MemoryEvent) -> None:
+    def notice(self, event: core.MemoryEvent) -> None:
         """Make a span of an event, if it is an operation of the conventions."""
-        if isinstance(event, Searched):
-            self._span("search_memory", self._of_search(event), milliseconds=event.milliseconds)
-        elif isinstance(event, StepsAccepted):
-            self._span("create_memory", self._of_steps(event.trajectory, event.steps))
-        elif isinstance(event, StepCorrected):
-            self._span("update_memory", self._of_steps(event.trajectory, (event.step,)))
-        elif isinstance(event, StepsRestored):
-            self._span("update_memory", self._of_steps(event.trajectory, event.steps))
-        elif isinstance(event, StepsRetired):
-            self._span("delete_memory", self._of_steps(event.trajectory, event.steps))
-        elif isinstance(event, StepsErased):  # nothing of them may be left in what is told
-            self._span("delete_memory", {"gen_ai.memory.record.count": event.steps})
-        elif isinstance(event, StepsFailed):
-            self._span("create_memory", self._of_steps(event.trajectory, event.steps), failed="steps failed")
-        elif isinstance(event, InputRejected):
-            self._span("create_memory", {}, failed="input rejected")
+        match event:
+            case core.Searched():
+                self._span("search_memory", self._of_search(event), milliseconds=event.milliseconds)
+            case core.StepsAccepted():
+                self._span("create_memory", self._of_steps(event.trajectory, event.steps))
+            case core.StepCorrected():
+                self._span("update_memory", self._of_steps(event.trajectory, (event.step,)))
+            case core.StepsRestored():
+                self._span("update_memory", self._of_steps(event.trajectory, event.steps))
+            case core.StepsRetired():
+                self._span("delete_memory", self._of_steps(event.trajectory, event.steps))
+            case core.StepsErased():  # nothing of them may be left in what is told
+                self._span("delete_memory", {"gen_ai.memory.record.count": event.steps})
+            case core.StepsFailed():
+                self._span("create_memory", self._of_steps(event.trajectory, event.steps), failed="steps failed")
+            case core.InputRejected():
+                self._span("create_memory", {}, failed="input rejected")
 
-    def _of_search(self, event: Searched) -> dict[str, Any]:
+    def _of_search(self, event: core.Searched) -> dict[str, Any]:
         about: dict[str, Any] = {
             "gen_ai.memory.record.count": len(event.hits),
             "openinference.span.kind": "RETRIEVER",
@@ -100,12 +90,8 @@ class TelemetryObserver:
     def _span(self, name: str, about: Mapping[str, Any], *, milliseconds: float = 0.0, failed: str = "") -> None:
         ended = time.time_ns()
         attributes = {"gen_ai.operation.name": name, "gen_ai.memory.store.id": self._store_id, **about}
-        span = self._tracer.start_span(
-            name,
-            kind=trace.SpanKind.INTERNAL,
-            attributes=attributes,
-            start_time=ended - int(milliseconds * _NANOSECONDS),
-        )
+        began = ended - int(milliseconds * _NANOSECONDS)
+        span = self._tracer.start_span(name, kind=trace.SpanKind.INTERNAL, attributes=attributes, start_time=began)
         if failed:
             span.set_attribute("error.type", failed)
             span.set_status(trace.StatusCode.ERROR, failed)

@@ -194,7 +194,7 @@ def edit(tree: str, file: str | None, *, as_json: bool, branch: str, message: st
             trees.tree_schema, tree=tree, branch=branch, definition=_definition(schema), message=message, author=author
         )
     else:
-        from stitch.trees.core.reading.commits_file import read_commits
+        from stitch.trees.core.reading.json_yaml import read_commits
 
         words = {"message": message, "author": author}
         commits = [{**words, **commit} for commit in read_commits(_read(str(file)))]

@@ -12,7 +12,7 @@ from stitch.ingest.redact import redact_fields
 from stitch.text.dates import read_timestamp
 from stitch.text.secrets import redact_text
 from stitch.trees.core.making import check_depth
-from stitch.trees.core.nodes import Node
+from stitch.trees.core.nodes import Node, rebuilt
 from stitch.trees.core.operations import Add, Operation, Replace, SetField, checked_node, cleaned
 
 MAX_MESSAGE_CHARS = 10_000
@@ -86,7 +86,7 @@ class Incoming:
             if kinds:
                 changed[node.id] = fields
                 self.redacted += kinds
-        return _with_fields(nodes, changed) if changed else root
+        return rebuilt(root, lambda node: (node.with_fields(changed.get(node.id, node.fields)),)) if changed else root
 
     def operations(self, operations: Iterable[Operation]) -> Sequence[Operation]:
         """Operations with what they bring.
@@ -118,12 +118,3 @@ class Incoming:
 def _refuse_secret(text: str, what: str) -> None:
     if kind := next(iter(redact_text(text)[1]), ""):
         raise InputError(f"{what} holds a secret ({kind}); nothing is written", hint="call it otherwise")
-
-
-def _with_fields(nodes: Sequence[Node], changed: Mapping[str, Mapping[str, str]]) -> Node:
-    """The first node with other fields of some of them."""
-    made: dict[str, Node] = {}
-    for node in reversed(nodes):  # children before parents
-        children = [made[child.id] for child in node.children]
-        made[node.id] = Node(node.id, node.type, fields=changed.get(node.id, node.fields), children=children)
-    return made[nodes[0].id]

@@ -27,7 +27,7 @@ from stitch.core import (
     with_calls,
 )
 from stitch.errors import JournalError, ReplyError, StepRejectedError
-from stitch.text.tokens import count_tokens
+from stitch.text.words import count_tokens
 
 MAX_STEP_CHARS = 1_000_000
 """The longest step, in characters of its JSON."""

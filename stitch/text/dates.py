@@ -20,8 +20,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
-from stitch.text.numbers import NUMBER_WORDS, number
-from stitch.text.words import plain_signs, table_lines
+from stitch.text.words import NUMBER_WORDS, number, plain_signs, table_lines
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 """First letters of the name of each month."""
@@ -34,12 +33,11 @@ WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 """A pattern of the names of weekdays."""
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _YEAR_FIRST = re.compile(r"\b(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})(?!\d)")
-_WRITTEN = re.compile(
+_DAY_OF_MONTH = (
     rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)?[ -](?P<month>{MONTH})\b"
-    rf"|(?P<month_first>{MONTH})\.?[ -](?:the )?(?P<day_after>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:))"
-    r"(?:,?[ -](?P<year>(?:19|20)\d\d)\b)?",
-    re.IGNORECASE,
+    rf"|(?P<month_first>{MONTH})\.?[ -](?:the )?(?P<day_after>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:\d))"
 )
+_WRITTEN = re.compile(rf"{_DAY_OF_MONTH}(?:,?[ -](?P<year>(?:19|20)\d\d)\b)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?<![\w.])(?P<day>\d{1,2})\. ?(?P<month>\d{1,2})\. ?(?:(?P<year>(?:19|20)\d\d)(?!\d)|(?!\d))")
 _SLASHED = re.compile(
     r"(?:(?<![\w/.])|\b(?P<at>on|since|until|after|before|by|am|den|le|el|em|il) )(?P<day>\d{1,2})/(?P<month>\d{1,2})"
@@ -89,25 +87,25 @@ def iso_of(text: str) -> str:
     return written if read_timestamp(written) else text
 
 
-_SLASHED = re.compile(r"(?P<one>\d{1,2})/(?P<other>\d{1,2})/(?P<year>(?:20)?\d\d)(?!\d)")
+_SLASHED_STAMP = re.compile(r"(?P<one>\d{1,2})/(?P<other>\d{1,2})/(?P<year>(?:20)?\d\d)(?!\d)")
 _MONTHS = 12
 
 
 def is_slashed(stamp: object) -> bool:
     """Whether a time begins with two numbers before a year, of which either may be the month."""
-    return isinstance(stamp, str) and _SLASHED.match(stamp) is not None
+    return isinstance(stamp, str) and _SLASHED_STAMP.match(stamp) is not None
 
 
 def month_leads(stamp: str) -> bool | None:
     """Whether the month comes first in such a time; None where both numbers may be one."""
-    found = _SLASHED.match(stamp)
+    found = _SLASHED_STAMP.match(stamp)
     one, other = (int(found["one"]), int(found["other"])) if found else (0, 0)
     return None if max(one, other) <= _MONTHS else other > _MONTHS
 
 
 def iso_of_slashed(stamp: str, *, month_first: bool) -> str:
     """Such a time in ISO 8601; as it is, if it is none."""
-    found = _SLASHED.match(stamp)
+    found = _SLASHED_STAMP.match(stamp)
     if found is None:
         return stamp
     month, day = (found["one"], found["other"]) if month_first else (found["other"], found["one"])
@@ -172,10 +170,7 @@ def _month_number(name: str) -> int:
 
 _HOUR = rf"\d{{1,2}}|{'|'.join(NUMBER_WORDS)}"
 _DATE = re.compile(
-    r"\b\d{4}-(?P<iso_month>\d\d)-(?P<iso_day>\d\d)\b"
-    rf"|\b(?P<month>{MONTH})\.? (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
-    rf"|\b(?P<day_before>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month_after>{MONTH})\b"
-    r"|\b(?P<day_alone>\d{1,2})(?:st|nd|rd|th)\b",
+    rf"\b\d{{4}}-(?P<iso_month>\d\d)-(?P<iso_day>\d\d)\b|{_DAY_OF_MONTH}|\b(?P<day_alone>\d{{1,2}})(?:st|nd|rd|th)\b",
     re.IGNORECASE,
 )
 _TIME = re.compile(
@@ -200,8 +195,8 @@ def find_moments(text: str) -> tuple[str, ...]:
 
 def _dates(text: str) -> Iterator[str]:
     for match in _DATE.finditer(text):
-        day = int(match["iso_day"] or match["day"] or match["day_before"] or match["day_alone"])
-        name = match["month"] or match["month_after"]
+        day = int(match["iso_day"] or match["day"] or match["day_after"] or match["day_alone"])
+        name = match["month"] or match["month_first"]
         month = int(match["iso_month"] or 0) or (_month_number(name) if name else 0)
         if 1 <= day <= 31 and month <= 12:
             if month:
@@ -224,18 +219,17 @@ def _times(text: str) -> Iterator[str]:
 
 _NUMBER = rf"\d{{1,3}}|an?|{'|'.join(NUMBER_WORDS)}|couple of|few|several"
 _MONTH_ALONE = re.compile(
-    rf"\b(?:in|during|of|since|early|late|mid|by) (?P<month>(?:{MONTH}))\b(?! \d{{1,2}}\b)"
+    rf"\b(?:in|during|of|since|early|late|mid|by) (?P<month>{MONTH})\b(?! \d{{1,2}}\b)"
     r"(?:,? (?:of )?(?P<year>(?:19|20)\d\d))?",
     re.IGNORECASE,
 )
-_AGO = re.compile(rf"\b(?P<number>{_NUMBER}) (?P<unit>day|week|month|year)s? (?:ago|before|earlier)\b", re.IGNORECASE)
-_PAST = re.compile(
-    rf"\b(?P<which>past|last|previous|this) (?:(?P<number>{_NUMBER}) )?(?P<unit>day|week|weekend|month|year)s?\b",
+_RELATIVE = re.compile(
+    r"\b(?:(?P<day>the day before yesterday|yesterday|last night)"
+    rf"|(?P<ago>{_NUMBER}) (?P<unit>day|week|month|year)s? (?:ago|before|earlier)"
+    rf"|(?P<which>past|last|previous|this) (?:(?P<count>{_NUMBER}) )?(?P<last>day|week|weekend|month|year)s?"
+    rf"|(?:last|this past|on) (?P<weekday>{WEEKDAY}))\b",
     re.IGNORECASE,
 )
-_LAST_WEEKDAY = re.compile(rf"\b(?:last|this past|on) (?P<day>{WEEKDAY})\b(?!s)", re.IGNORECASE)
-_YESTERDAY = re.compile(r"\b(?P<word>yesterday|last night|the day before yesterday)\b", re.IGNORECASE)
-_RELATIVE = (_YESTERDAY, _AGO, _PAST, _LAST_WEEKDAY)
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _SLACK_DAYS = {"day": 1, "week": 3, "month": 12, "year": 90}
 """People round: what was "two months ago" was so give or take so many days."""
@@ -275,15 +269,14 @@ def spans_of(question: str, *, asked: int | None) -> list[Span]:
 
 def _spans(text: str, asked: int | None) -> Iterator[Span]:
     text = plain_signs(text)
-    for form in (_YEAR_FIRST, _WRITTEN, _DOTTED, _SLASHED, _BY_SIGNS, _abroad()):
+    for form in (_YEAR_FIRST, _WRITTEN, _DOTTED, _SLASHED, _BY_SIGNS, _abroad(), _MONTH_ALONE):
         for match in form.finditer(text):
             named = match.groupdict()
-            month, day = named["month"] or named.get("month_first") or "", named["day"] or named.get("day_after")
+            month = named["month"] or named.get("month_first") or ""
+            day = named.get("day") or named.get("day_after")
             yield from _of_date(named["year"], month, day)
             if form is _SLASHED and day is not None:  # 10/03 is in March, or in October
                 yield from _of_date(named["year"], day, month)
-    for match in _MONTH_ALONE.finditer(text):
-        yield from _of_date(match["year"], match["month"], None)
     if asked is not None:
         yield from _relative(text, asked)
 
@@ -332,47 +325,53 @@ def _began(unit: str, day: int) -> int:
 
 def without_relative_times(text: str) -> str:
     """The text without what tells when from the day on which it is said ("two weeks ago")."""
-    for form in _RELATIVE:
-        text = form.sub(" ", text)
-    return text
+    return _RELATIVE.sub(" ", text)
 
 
 def _relative(text: str, asked: int) -> Iterator[Span]:
-    for match in _YESTERDAY.finditer(text):
-        back = 2 if match["word"].lower().startswith("the") else 1
-        yield Span(asked - back - 1, asked - back + 1)
-    for match in _AGO.finditer(text):
-        unit = match["unit"].lower()
-        back = (number(match["number"]) or 0) * _DAYS[unit]
-        slack = _SLACK_DAYS[unit] * (2 if match["number"].lower() in ("few", "several", "couple of") else 1)
-        yield Span(asked - back - slack, asked - back + slack)
-    for match in _PAST.finditer(text):
-        which, unit = match["which"].lower(), match["unit"].lower()
-        if match["number"] or (which == "past" and unit in _DAYS):
-            yield Span(asked - (number(match["number"] or "a") or 0) * _DAYS.get(unit, 7) - 1, asked)
-        elif which == "this":
-            if unit in ("week", "month", "year"):
-                yield Span(_began(unit, asked), asked)
-        elif unit == "week":
-            yield Span(_began(unit, asked) - 8, asked, meant=_began(unit, asked) - 1)  # some begin it on Sunday
-        elif unit in _LAST:
-            first, last = _LAST[unit]
-            yield Span(asked - first, asked - last)
-    for match in _LAST_WEEKDAY.finditer(text):
-        back = (date.fromordinal(asked).weekday() - _WEEKDAYS.index(match["day"][:3].lower())) % 7 or 7
-        yield Span(asked - back, asked - back + 1)
+    for match in _RELATIVE.finditer(text.lower()):
+        if match["day"]:
+            back = _NAMED_DAYS[match["day"]]
+            yield Span(asked - back - 1, asked - back + 1)
+        elif match["ago"]:
+            back = (number(match["ago"]) or 0) * _DAYS[match["unit"]]
+            slack = _SLACK_DAYS[match["unit"]] * (2 if match["ago"] in ("few", "several", "couple of") else 1)
+            yield Span(asked - back - slack, asked - back + slack)
+        elif match["weekday"]:
+            back = _days_since(match["weekday"], asked)
+            yield Span(asked - back, asked - back + 1)
+        else:
+            yield from _of_period(match["which"], match["count"], match["last"], asked)
 
 
+def _of_period(which: str, count: str | None, unit: str, asked: int) -> Iterator[Span]:
+    """The span of "the past two weeks", "this month" or "last year"."""
+    if count or (which == "past" and unit in _DAYS):
+        yield Span(asked - (number(count or "a") or 0) * _DAYS.get(unit, 7) - 1, asked)
+    elif which == "this":
+        if unit in ("week", "month", "year"):
+            yield Span(_began(unit, asked), asked)
+    elif unit == "week":
+        yield Span(_began(unit, asked) - 8, asked, meant=_began(unit, asked) - 1)  # some begin it on Sunday
+    elif unit in _LAST:
+        first, last = _LAST[unit]
+        yield Span(asked - first, asked - last)
+
+
+def _days_since(weekday: str, day: int) -> int:
+    return (day - 1 - _WEEKDAYS.index(weekday[:3].lower())) % 7 or 7
+
+
+_NAMED_DAYS = {"the day before yesterday": 2, "yesterday": 1, "last night": 1, "tomorrow": -1}
+"""How many days ago."""
+_YEAR = re.compile(r"\d{4}")
 _MEANT = re.compile(
-    r"\b(?:(?P<before_yesterday>the day before yesterday)|(?P<yesterday>yesterday|last night)"
-    r"|(?P<today>today|tonight|this (?:morning|afternoon|evening))|(?P<tomorrow>tomorrow)"
+    r"\b(?:(?P<day>the day before yesterday|yesterday|last night|tomorrow|today|tonight"
+    r"|this (?:morning|afternoon|evening))"
     rf"|(?P<number>\d{{1,3}}|an?|{'|'.join(NUMBER_WORDS)}) (?P<unit>day|week|month|year)s? ago"
     r"|last (?P<last>week|month|year)"
-    rf"|(?:last|this past) (?P<weekday>{WEEKDAY}))\b",
-    re.IGNORECASE,
+    rf"|(?:last|this past) (?P<weekday>{WEEKDAY}))\b"
 )
-_SIGNS = ("yesterday", "last ", "today", "tonight", "this ", "tomorrow", " ago")
-_FOUR_DIGITS = re.compile(r"\d{4}")
 
 
 def day_meant(text: str, *, said: float | str | None) -> str | None:
@@ -382,32 +381,27 @@ def day_meant(text: str, *, said: float | str | None) -> str | None:
     than they do: "two weeks ago" is a day, give or take some.
     Without the time at which it was said, only what names a year counts.
     """
-    if _FOUR_DIGITS.search(text):
+    if _YEAR.search(text):
         for pattern in (_YEAR_FIRST, _WRITTEN):
             match = pattern.search(text)
             if match and match["year"] and (day := day_of(match.group())) is not None:
                 return date.fromordinal(day).isoformat()
         if (match := _MONTH_ALONE.search(text)) and match["year"]:
             return f"{match['year']}-{_month_number(match['month']):02d}"
-    lowered = text.lower()
-    told = day_of(said) if any(sign in lowered for sign in _SIGNS) else None
-    match = None if told is None else _MEANT.search(text)
-    return None if told is None or match is None else _meant(match, date.fromordinal(told))
+    told, match = day_of(said), _MEANT.search(text.lower())
+    return None if told is None or match is None else _meant(match, told)
 
 
-def _meant(match: re.Match[str], told: date) -> str:
-    unit = (match["unit"] or match["last"] or "").lower()
-    count = 1 if match["unit"] is None else number(match["number"]) or 0
+def _meant(match: re.Match[str], told: int) -> str:
+    unit, on = match["unit"] or match["last"], date.fromordinal(told)
+    count = number(match["number"] or "a") or 0
     if unit == "year":
-        return f"{told.year - count:04d}"
+        return f"{on.year - count:04d}"
     if unit == "month":
-        year, month = divmod(told.year * 12 + told.month - 1 - count, 12)
+        year, month = divmod(on.year * 12 + on.month - 1 - count, 12)
         return f"{year:04d}-{month + 1:02d}"
     if match["weekday"]:
-        back = (told.weekday() - _WEEKDAYS.index(match["weekday"][:3].lower())) % 7 or 7
-    elif unit:
-        back = count * _DAYS[unit]
+        back = _days_since(match["weekday"], told)
     else:
-        days = {"before_yesterday": 2, "yesterday": 1, "today": 0, "tomorrow": -1}
-        back = next(each for name, each in days.items() if match[name])
-    return date.fromordinal(max(1, told.toordinal() - back)).isoformat()
+        back = count * _DAYS[unit] if unit else _NAMED_DAYS.get(match["day"], 0)
+    return date.fromordinal(max(1, told - back)).isoformat()

@@ -68,9 +68,7 @@ def handles(found: Identifier) -> tuple[str, ...]:
     if found.kind == "path":
         parts = [part for part in value.split("/") if part not in ("", ".", "..", "~")]
         if len(parts) < 2:
-            return (value, *parts) if parts and parts[0] != value else (value,)
+            return tuple(dict.fromkeys((value, *parts)))
         return (value, "/".join(parts[:2]) + "/", parts[-1])
-    if found.kind == "url":
-        host = value.split("://", 1)[1].split("/", 1)[0].split("?", 1)[0]
-        return (value, host) if host else (value,)
-    return (value,)
+    host = re.split("[/?]", value.partition("://")[2])[0] if found.kind == "url" else ""
+    return (value, host) if host else (value,)

@@ -54,11 +54,8 @@ def singular_stem(word: str) -> str:
 
 
 def _meanings(term: str) -> list[str]:
-    said = _line(term)
-    if said is None:
-        for ending, instead in _ENDINGS:
-            if term.endswith(ending) and (said := _line(term[: -len(ending)] + instead)) is not None:
-                break
+    singulars = (term[: -len(ending)] + instead for ending, instead in _ENDINGS if term.endswith(ending))
+    said = next((said for each in (term, *singulars) if (said := _line(each)) is not None), None)
     if said is not None and said.startswith(PLURAL):
         said = _line(said[1:])
     return said.split(",") if said else []

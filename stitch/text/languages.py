@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from stitch.core.text_cache import text_cache
-from stitch.text.words import FUNCTION_WORDS, stem, words
+from stitch.text.words import FUNCTION_WORDS, snowball, stem, words
 
 ENGLISH = "en"
 
@@ -36,7 +35,7 @@ _BY_WORDS = tuple(_told_of("words"))
 """Languages told by their function words."""
 _BY_SCRIPT = {language: re.compile(f"[{script}]") for language, script in _told_of("script").items()}
 """Languages told by their script, in the order in which it is looked for: Japanese has Chinese signs too."""
-_LETTERS: Mapping[str, str] = _told_of("letters")
+_LETTERS = {language: frozenset(letters) for language, letters in _told_of("letters").items()}
 """The letters of a language's alphabet that are not in ASCII (CLDR's main exemplar characters)."""
 _FIRST = {language: -place for place, language in enumerate(("ru", "es", "fr", "de", "pt", "it", "da"))}
 """Of languages that are told alike, those that more people write: the higher, the more."""
@@ -50,7 +49,7 @@ _LEAST_SHARE = 0.12
 _ABOVE_OTHERS = 1.5
 """So much more must tell another language than English, or than that of what was said before."""
 _PLAIN = re.compile(r"[^\W\d_]+")
-_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+")
+_UNSPACED = re.compile(r"([\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+)")
 _STEMMERS: Mapping[str, str] = _told_of("stemmer")
 _INFLECTED = frozenset(_told_of("cut"))
 _TRUNCATED = 5
@@ -63,7 +62,6 @@ _GRAMMAR_SIGNS = {language: re.compile(signs) for language, signs in _told_of("g
 """Signs between the words that carry the subject, where words are written without spaces."""
 _CHINESE_CUTS = re.compile(_LANGUAGES["zh"]["phrases"])
 """Common words of Chinese that name no subject by themselves, numbers with their counters among them."""
-_local = threading.local()
 
 
 @lru_cache(maxsize=1)
@@ -81,19 +79,10 @@ def _weights() -> Mapping[str, tuple[tuple[str, float], ...]]:
     return {word: told[own] for word, own in found.items()}
 
 
-@lru_cache(maxsize=1)
-def _by_letter() -> Mapping[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for language, letters in _LETTERS.items():
-        for letter in letters:
-            found.setdefault(letter, set()).add(language)
-    return {letter: frozenset(languages) for letter, languages in found.items()}
-
-
-def _written_in(word: str) -> frozenset[str]:
+def _written_in(word: str) -> list[str]:
     """The languages whose alphabets have all letters of a word that are not in ASCII."""
-    known = [_by_letter().get(letter, frozenset()) for letter in word if not letter.isascii()]
-    return frozenset.intersection(*known)
+    abroad = {letter for letter in word if not letter.isascii()}
+    return [language for language, letters in _LETTERS.items() if letters >= abroad]
 
 
 def language_of(text: str, before: str | None = None) -> str | None:
@@ -173,14 +162,7 @@ def stem_in(word: str, language: str | None) -> str:
     name = _STEMMERS.get(language)
     if name is None:
         return word[:_TRUNCATED] if language in _INFLECTED else word
-    stemmers = getattr(_local, "stemmers", None)
-    if stemmers is None:  # a Stemmer keeps a buffer of its own: one for each thread
-        stemmers = _local.stemmers = {}
-    if name not in stemmers:
-        import Stemmer
-
-        stemmers[name] = Stemmer.Stemmer(name, 0)  # without a cache: an erasure could not clear it
-    return str(stemmers[name].stemWord(word))
+    return snowball(word, name)
 
 
 def words_in(text: str) -> list[str]:
@@ -190,14 +172,9 @@ def words_in(text: str) -> list[str]:
         return found
     cut: list[str] = []
     for word in found:
-        last = 0
-        for match in _UNSPACED.finditer(word):
-            signs = match.group()
-            cut += [rest] if (rest := word[last : match.start()]) else []
-            cut += [signs[place : place + 2] for place in range(max(1, len(signs) - 1))]
-            last = match.end()
-        cut += [rest] if (rest := word[last:]) else []
-    return cut
+        for place, part in enumerate(_UNSPACED.split(word)):  # every second part is what stands without spaces
+            cut += [part[sign : sign + 2] for sign in range(max(1, len(part) - 1))] if place % 2 else [part]
+    return list(filter(None, cut))
 
 
 def signs_in(text: str) -> Iterator[str]:
@@ -205,8 +182,7 @@ def signs_in(text: str) -> Iterator[str]:
 
     Every word that labels take from such a text is made of these.
     """
-    for match in _UNSPACED.finditer(text.lower()):
-        signs = match.group()
+    for signs in _UNSPACED.findall(text.lower()):
         yield from signs
         yield from map("".join, pairwise(signs))
 
@@ -236,21 +212,6 @@ def carrying(said: Iterable[str], language: str | None) -> Iterator[str]:
             yield word
 
 
-@lru_cache(maxsize=1)
-def _light_in_any() -> frozenset[str]:
-    """The function words of all languages that are told by them: a text in ASCII is in one of these, or in none."""
-    return frozenset().union(*map(function_words, (ENGLISH, *_BY_WORDS)))
-
-
-def surely_carrying(said: Iterable[str]) -> int:
-    """Number of words of an ASCII text that carry matter whatever language it is in: at least so many `content_words`.
-
-    Much quicker than to tell the language first.
-    """
-    light = _light_in_any()
-    return sum(word not in light and (len(word) > 1 or word.isdigit()) for word in said)
-
-
 def content_words(text: str) -> list[str]:
     """The words of a text that can carry subject matter in the language it tells, in order."""
     language = language_of(text)
@@ -260,4 +221,4 @@ def content_words(text: str) -> list[str]:
 def content_stems(text: str) -> list[str]:
     """As `content_words`, stemmed."""
     language = language_of(text)
-    return [stem_in(word, language) for word in carrying(words_in(text), language)]
+    return [stem_in(word, language) for word in content_words(text)]

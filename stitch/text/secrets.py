@@ -32,8 +32,6 @@ def _any_of(part: str) -> str:
 _SAID = frozenset(_PARTS["said"][0].split())
 """Said of passwords, and none."""
 
-# ---------------------------------------------------------------- values
-
 _PLACEHOLDER = re.compile(_any_of("placeholder"), re.IGNORECASE | re.DOTALL)
 _CODE = re.compile(_any_of("code"), re.DOTALL)
 _LEET = re.compile("[A-Za-z][0-9]{1,2}[A-Za-z]")
@@ -49,10 +47,6 @@ def looks_random(text: str) -> bool:
 def _bits(text: str) -> float:
     """Entropy in bits a character."""
     return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())
-
-
-def _has_three_kinds(text: str) -> bool:
-    return all(sign.search(text) for sign in _CLASSES[:3])
 
 
 def _is_mixed(text: str) -> bool:
@@ -90,8 +84,6 @@ _CHECKS: Mapping[str, Callable[[str], bool]] = {
     "word": is_word,
     "odd": _is_odd,
 }
-
-# ---------------------------------------------------------------- names
 
 _NAME = re.compile(
     rf"(?i:{_any_of('name')})(?:(?i:et|en|nya|si|in)\b)?(?![A-Za-z])|(?<=[A-Z0-9]_)KEY(?![A-Za-z])"
@@ -133,8 +125,6 @@ def _assigned(text: str) -> Iterator[SecretMatch]:
     for name in _NAME.finditer(text):
         if PUBLIC.search(text, max(0, name.start() - 20), name.start()):
             continue
-        if _BEFORE_PART.search(_before(text, name)):
-            continue
         value = _ASSIGNED.match(text, name.end())
         span = _value_of(text, name, value) if value is not None else None
         stands_in = value is not None and is_placeholder(value[value.lastgroup or 0])
@@ -144,12 +134,6 @@ def _assigned(text: str) -> Iterator[SecretMatch]:
             yield SecretMatch(*span, kind_of(name.group()))
 
 
-def _before(text: str, name: re.Match[str]) -> str:
-    return text[max(0, name.start() - 80) : name.start()]
-
-
-_BEFORE_PART = re.compile(r"\$\{\w*$|arn:[\w:-]*$")
-"""A variable, or a longer name."""
 _BEFORE_OPTION = re.compile(r"(?:^|\s)--[\w-]*$|ENV \w*$")
 _BEFORE_SETTING = re.compile(r"(?:^|[\n;{])[\s+-]{0,12}(?:export |set |-e )?[\w.-]*$")
 _NEXT_FIELD = re.compile(r" [\w.-]{1,40}=")
@@ -180,34 +164,22 @@ def _is_secret(value: str, text: str, name: re.Match[str], match: re.Match[str])
     if WEAK.fullmatch(word):
         return looks_random(value) and not _CODE.fullmatch(value) and not value.startswith("0x")
     if match["element"] or (match["quote"] and (assigned or word.isupper())):
-        return is_word(value) and (" " not in value or _is_phrase(value))
+        return is_word(value)
     return _is_odd(value) or (is_word(value) and _is_setting(text, name, match))
-
-
-def _is_phrase(value: str) -> bool:
-    words = value.lower().split()
-    return len(words) < 9 and _SAID.isdisjoint(words)
 
 
 def _is_setting(text: str, name: re.Match[str], match: re.Match[str]) -> bool:
     """Whether a plain word is assigned as in a settings file, a shell or an option, not in code or a sentence."""
-    sep, before = match["sep"], _before(text, name)
-    if match["block"]:
-        return True
+    sep, word, before = match["sep"], name.group(), text[max(0, name.start() - 80) : name.start()]
+    is_option = _BEFORE_OPTION.search(before) is not None
     if sep.isspace():
-        return _BEFORE_OPTION.search(before) is not None or name.group().lower() == "requirepass"
-    if "value" in sep:
-        return True
-    if sep == "=" and kind_of(name.group()) == "secret" and not name.group().isupper():
+        return match["block"] is not None or is_option or word.lower() == "requirepass"
+    if sep == "=" and kind_of(word) == "secret" and not word.isupper():
         return False
-    if sep not in ("=", ":", ": "):
-        return False
-    if sep == "=" and _NEXT_FIELD.match(text, match.end()):
+    if sep == "=" and (word.isupper() or is_option or _NEXT_FIELD.match(text, match.end())):
         return True
-    if sep == "=" and (name.group().isupper() or _BEFORE_OPTION.search(before)):
-        return True
-    ends = text[match.end() : match.end() + 1] in ("", "\n", ";")
-    return ends and _BEFORE_SETTING.search(before) is not None
+    ends = text[match.end() : match.end() + 1] in ("", "\n", ";") and _BEFORE_SETTING.search(before) is not None
+    return match["block"] is not None or "value" in sep or (sep in ("=", ":", ": ") and ends)
 
 
 _NEAR_CHARS, _BESIDE_CHARS = 80, 30
@@ -241,11 +213,8 @@ def _is_strange(value: str, *, beside: bool) -> bool:
     if _ODD_SIGN.search(value) is not None and any(map(str.isalpha, value)):
         return True
     digits = sum(map(str.isdigit, value))
-    ends_odd = digits >= 1 + (not beside) and ("-" not in value or (len(value) >= 9 and _has_three_kinds(value)))
+    ends_odd = digits >= 1 + (not beside) and "-" not in value
     return _is_mixed(value) and "_" not in value and (ends_odd or _LEET.search(value) is not None)
-
-
-# ---------------------------------------------------------------- texts
 
 
 class SecretMatch(NamedTuple):
@@ -267,7 +236,7 @@ class _Form(NamedTuple):
     def find(self, text: str) -> Iterator[SecretMatch]:
         group = "s" if "s" in self.pattern.groupindex else 0
         for match in self.pattern.finditer(text):
-            if "***" not in match[group] and self.accepts(match[group]):
+            if self.accepts(match[group]):
                 yield SecretMatch(*match.span(group), self.kind)
 
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
 from stitch.text.dates import MONTH, WEEKDAY, find_moments
-from stitch.text.numbers import NUMBER_WORDS
 from stitch.text.words import (
     FUNCTION_WORDS,
     MAX_READ_CHARS,
+    NUMBER_WORDS,
     fold_case,
     is_verb,
     singular,
@@ -39,8 +39,6 @@ _PERSON_BEFORE = re.compile(
     r"|sister|wife|husband|boss|doctor)\.?\s$",
     re.IGNORECASE,
 )
-_POINTS_AT = re.compile(r"\b(?:th(?:at|is|e)|which|each|every|another|other|any|some|no) $", re.IGNORECASE)
-"""Before "one": "that one sounds great" counts nothing, nor does "a cheaper one sounds great"."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“]|\s-)\s*$")
 _CALENDAR = re.compile(rf"(?:{MONTH}|{WEEKDAY}s?)$", re.I)
 
@@ -132,11 +130,7 @@ def _accept(text: str, kind: str, match: re.Match[str]) -> FoundMention | None:
         unit = match["unit"].lower()
         if unit in FUNCTION_WORDS or (is_verb(unit, base=True) and not unit.endswith("s")):
             return None
-        if value[:4].lower() == "one " and (
-            (unit.endswith("ed") and is_verb(unit))
-            or singular(unit) != unit
-            or _POINTS_AT.search(text, max(0, start - 12), start)
-        ):
+        if value[:4].lower() == "one " and singular(unit) != unit:  # "one expects"
             return None
     value = value.strip(" \t\n.,")
     return FoundMention(kind, value, start, start + len(value)) if value else None
@@ -161,16 +155,14 @@ def _name(text: str, start: int, capitals: str) -> FoundMention | None:
 
 def _from_first_name(words: list[str], *, opens: bool) -> list[str]:
     """The words from the first that may begin a name: no function word, and no verb that `opens` the sentence."""
-    first = 0
-    while first < len(words):
-        word = words[first].lower()
+    for first, written in enumerate(words):
+        word = written.lower()
+        if written[:1].islower() and first:  # between the words of a name
+            continue
         if word.replace("’", "'") not in FUNCTION_WORDS and not (opens and is_verb(word)):
-            break
+            return words[first:]
         opens = False
-        first += 1
-        while first < len(words) and words[first][:1].islower():
-            first += 1
-    return words[first:]
+    return []
 
 
 def _name_class(last: str, before: str) -> str:

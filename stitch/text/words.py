@@ -25,7 +25,6 @@ _INDIC = "".join(
 _MARKS = f"\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0e31\u0e34-\u0e3a\u0e47-\u0e4e{_INDIC}"
 """Accents, points and vowels that stand above, below and beside letters: `re` takes them for no part of a word."""
 _MARKED_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*(?:[.'’][^\W_]+)*")
-_JOINING = frozenset(".'\u2019")
 _DOTTED = "\u0130"
 """The capital of the Turkish i: in lower case it would be two characters, and its word two words."""
 _local = threading.local()
@@ -62,12 +61,17 @@ def stems(text: str) -> list[str]:
 @text_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """The Snowball (English) stem of one lower-case word."""
-    stemmer = getattr(_local, "stemmer", None)
-    if stemmer is None:  # a Stemmer keeps a buffer of its own: one for each thread
+    return snowball(word.removesuffix("'s"), "english")
+
+
+def snowball(word: str, algorithm: str) -> str:
+    """The stem of a lower-case word by one of Snowball's algorithms."""
+    stemmers = vars(_local)
+    if algorithm not in stemmers:  # a Stemmer keeps a buffer of its own: one for each thread
         import Stemmer
 
-        stemmer = _local.stemmer = Stemmer.Stemmer("english", 0)  # without a cache: an erasure could not clear it
-    return str(stemmer.stemWord(word.removesuffix("'s")))
+        stemmers[algorithm] = Stemmer.Stemmer(algorithm, 0)  # without a cache: an erasure could not clear it
+    return str(stemmers[algorithm].stemWord(word))
 
 
 def saying_stem(folded: Iterable[str], stemmed: str) -> list[bool]:
@@ -75,24 +79,13 @@ def saying_stem(folded: Iterable[str], stemmed: str) -> list[bool]:
     # A stem is the beginning of its words but for its last letter ("happi"), and of "lying" it is "lie".
     begins = stemmed[:1] if len(stemmed) == 3 and stemmed.endswith("ie") else stemmed[:-1] or stemmed
     begins = begins.partition("'")[0]  # which may be written as another sign
-    return [begins in text and _says(text, stemmed, begins) for text in folded]
-
-
-def _says(folded: str, stemmed: str, begins: str) -> bool:
-    place = folded.find(begins)
-    while place >= 0:
-        begun = not place or folded[place - 1] == " " or _begins_word(folded, place)
-        if begun and (word := _WORD.match(folded, place)) is not None:
-            if stem(word[0].replace("\u2019", "'")) == stemmed:
-                return True
-            place = word.end() - 1
-        place = folded.find(begins, place + 1)
-    return False
-
-
-def _begins_word(folded: str, place: int) -> bool:
-    before = folded[place - 1 : place]
-    return not before.isalnum() and not (before in _JOINING and folded[max(0, place - 2) : place - 1].isalnum())
+    # What stands before is looked at last: a pattern that begins with letters is found far quicker.
+    said = re.escape(begins)
+    word = re.compile(rf"{said}(?<![^\W_]{said})(?<![^\W_][.'’]{said})[^\W_]*(?:[.'’][^\W_]+)*")
+    return [
+        begins in text and any(stem(found[0].replace("’", "'")) == stemmed for found in word.finditer(text))
+        for text in folded
+    ]
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -141,6 +134,17 @@ _VERBS = word_list("verbs")
 _IRREGULAR = word_list("irregular")
 
 
+NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBERS = {**{word: place for place, word in enumerate(NUMBER_WORDS, start=1)},
+            "a": 1, "an": 1, "couple of": 2, "few": 3, "several": 5}  # fmt: skip
+
+
+def number(said: str) -> int | None:
+    """The number of "three", "3" or "a"; of "a couple" 2, of "a few" 3, of "several" 5. None if it says none."""
+    said = said.lower()
+    return int(said) if said.isdecimal() else _NUMBERS.get(said)
+
+
 @lru_cache(maxsize=1)
 def _verb_stems() -> frozenset[str]:
     return frozenset(map(stem, _VERBS))  # not when the module is loaded: the stemmer loads on first use
@@ -168,3 +172,29 @@ def singular(noun: str) -> str:
     if noun.endswith(("ches", "shes", "xes", "sses", "zes")) or noun in _PLURALS_OF_US:
         return noun[:-2]
     return noun[:-1] if noun.endswith("s") else noun
+
+
+_PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|[^\w\s]+|_+|\n+")
+_ASCII_TOKEN = re.compile(r"[A-Za-z]{1,9} ?|[0-9]{1,3}|[!-/:-@\[-^`{-~\x00-\x08\x0e-\x1b\x7f]{1,2}|_{1,2}|\n{1,2}")
+"""A token of a text of ASCII: the same pieces cut up, which are quicker counted than looked at one by one. What mostly
+stands behind a word is taken with it, where no other token could begin."""
+
+
+def count_tokens(text: str) -> int:
+    """The tokens of byte-pair encoders as they are in use, estimated.
+
+    A run of letters counts one token for every nine begun, digits one for three, signs one for two, other scripts
+    one a character. On English chats, meetings and Markdown it is within 6 % of `cl100k_base`, mostly above.
+    """
+    if text.isascii():
+        return len(_ASCII_TOKEN.findall(text))
+    return sum(map(_tokens_of_piece, _PIECE.findall(text)))
+
+
+@text_cache(maxsize=65_536)
+def _tokens_of_piece(piece: str) -> int:
+    if not piece.isascii():
+        return len(piece)
+    if piece.isalpha():
+        return (len(piece) + 8) // 9
+    return 1 if piece.isdigit() else (len(piece) + 1) // 2

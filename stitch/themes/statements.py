@@ -15,10 +15,8 @@ from stitch.core import Statement, Trust, apply_rewrites, is_setup
 from stitch.journal import Entry
 from stitch.journal.entries import borrowed_trust
 from stitch.text.dates import day_meant
-from stitch.text.forms import SentenceForm, sentence_form
-from stitch.text.languages import content_words, surely_carrying
-from stitch.text.sentences import sentence_spans
-from stitch.text.words import words
+from stitch.text.languages import content_words
+from stitch.text.sentences import SentenceForm, sentence_form, sentence_spans
 
 TOGETHER_CHARS = 80
 """A statement shorter than this takes in the next sentence of its step."""
@@ -152,10 +150,7 @@ def _sentence(entry: Entry, span: tuple[int, int], *, number: int) -> Sentence:
 
 
 def _matter(text: str) -> int:
-    """Number of words that carry matter; that a text tells its language is asked of few."""
-    surely = surely_carrying(words(text)) if text.isascii() else 0
-    if surely >= _LEAST_WORDS_OF_COURTESY:
-        return surely
+    """Number of words that carry matter."""
     return len(content_words(text)) + sum(letter > _LAST_SPACED for letter in text) // _LETTERS_A_WORD
 
 

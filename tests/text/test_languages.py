@@ -14,7 +14,6 @@ from stitch.text.languages import (
     language_of,
     phrases_in,
     stem_in,
-    surely_carrying,
     words_in,
 )
 from stitch.text.words import plain_signs
@@ -25,20 +24,6 @@ SAID = json.loads((Path(__file__).parent / "said.json").read_text(encoding="utf-
 @pytest.mark.parametrize("language", ["de", "es", "fr", "it", "pt", "nl", "pl", "sv", "tr", "ru", "zh", "ja"])
 def test_no_function_word_of_its_language_is_a_content_word(language):
     assert not set(content_words(SAID[language])) & function_words(language)
-
-
-_SAID_BY_ANYBODY = sorted({word for text in SAID.values() for word in words_in(text)} | {"xylophone", "7", "b", "i"})
-
-
-_ASCII = st.characters(max_codepoint=127)
-
-
-@given(
-    st.lists(st.sampled_from([word for word in _SAID_BY_ANYBODY if word.isascii()]), max_size=12).map(" ".join)
-    | st.text(_ASCII, max_size=60)
-)
-def test_a_word_that_surely_carries_matter_does_so_in_the_language_of_the_text(text):
-    assert surely_carrying(words_in(text)) <= len(content_words(text))
 
 
 def test_inflected_words_of_a_language_have_one_stem():

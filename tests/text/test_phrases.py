@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from doubles.golden import compare_phrases
 from stitch.text.dates import Span, day_meant, day_of, find_moments, read_timestamp, seconds_of, spans_of
-from stitch.text.forms import form_by_mark, sentence_form
 from stitch.text.identifiers import FINDER, FORMS, handles, identifiers
 from stitch.text.kinds import kinds_of, singular_stem
 from stitch.text.languages import language_of
 from stitch.text.markers import Quoted, escape_unseen, harmless, harmless_json, seen
-from stitch.text.numbers import number
+from stitch.text.sentences import form_by_mark, sentence_form
 from stitch.text.values import find_mentions
-from stitch.text.words import singular, words
+from stitch.text.words import number, singular, words
 
 ASKED = date(2023, 5, 10).toordinal()
 """A Wednesday."""

@@ -15,7 +15,7 @@ from stitch.label.local.calls import deeds_of
 from stitch.label.local.outcomes import BAD_OUTCOMES, FAILURE, outcome_of_step
 from stitch.label.local.reading import CALL, INSTRUCTIONS, NOTICE, RESULT, StepFeatures
 from stitch.label.local.weights import ActWeights, shipped_act_weights
-from stitch.text.forms import SentenceForm
+from stitch.text.sentences import SentenceForm
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from stitch.core.snippets import EntityMention, EntityTypeSummary, StepLabels
 from stitch.label.local.reading import INSTRUCTIONS, NOTICE, WORDS, StepFeatures
-from stitch.text.forms import SentenceForm
 from stitch.text.languages import is_foreign
+from stitch.text.sentences import SentenceForm
 from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS
 from stitch.text.words import singular, whole_words
 

@@ -10,12 +10,11 @@ from stitch.core.intent import clean_label
 from stitch.core.text_cache import text_cache
 from stitch.label.local.reading import StepFeatures
 from stitch.text.dates import months_abroad
-from stitch.text.forms import SentenceForm
 from stitch.text.kinds import kinds_of
 from stitch.text.languages import carrying, is_foreign, phrases_in
-from stitch.text.numbers import NUMBER_WORDS
 from stitch.text.phrases import ADJECTIVES, noun_phrases
-from stitch.text.words import FUNCTION_WORDS, is_verb, singular, word_set
+from stitch.text.sentences import SentenceForm
+from stitch.text.words import FUNCTION_WORDS, NUMBER_WORDS, is_verb, singular, word_set
 
 MOST_CHARS = 60
 """A name is no longer."""

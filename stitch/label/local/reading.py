@@ -10,10 +10,9 @@ from functools import cached_property
 from stitch.core.steps import Step
 from stitch.label.local.calls import MadeCall, calls_of, written_calls
 from stitch.text.dates import seconds_of
-from stitch.text.forms import SentenceForm, form_by_mark, sentence_form
 from stitch.text.identifiers import Identifier, handles, identifiers
 from stitch.text.languages import carrying, is_foreign, language_of, stem_in, words_in
-from stitch.text.sentences import sentence_spans
+from stitch.text.sentences import SentenceForm, form_by_mark, sentence_form, sentence_spans
 from stitch.text.structured import StructuredContent, structured
 from stitch.text.values import SHAPES, FoundMention, find_mentions, value_keys
 from stitch.text.words import fold_case, word_set

@@ -13,7 +13,7 @@ from stitch.core import MemorySnippet, ScoredSnippet, Trust
 from stitch.retrieve.context.lines import named, standing
 from stitch.retrieve.context.quoting import quote
 from stitch.retrieve.links.wording import because, no_longer
-from stitch.text.tokens import count_tokens
+from stitch.text.words import count_tokens
 
 
 @runtime_checkable

@@ -11,7 +11,6 @@ import orjson
 from stitch.errors import InputError, JournalError, some_of
 from stitch.journal import Journal, NewRecord
 from stitch.trees.core.nodes import Node
-from stitch.trees.core.schema import Schema, schema_of
 
 MAIN = "main"
 """The branch on which a tree begins."""
@@ -55,10 +54,6 @@ class Commit(NamedTuple):
         if self.redacted:
             told["redacted"] = dict(self.redacted)
         return told
-
-    def schema_given(self) -> Schema | None:
-        """The schema that it brings."""
-        return None if self.schema is None else schema_of(self.schema)
 
 
 class Branch(NamedTuple):
@@ -124,11 +119,11 @@ def load_whole(payload: bytes) -> Node:
         said: Sequence[tuple[str, str, dict[str, str], int]] = orjson.loads(payload)
         done: list[Node] = []
         for name, type_, fields, count in reversed(said):
-            children = done[len(done) - count :][::-1] if count else ()
-            if len(children) != count:
+            first = len(done) - count
+            if first < 0:
                 raise ValueError(name)
-            if count:
-                del done[len(done) - count :]
+            children = done[first:][::-1]
+            del done[first:]
             done.append(Node(name, type_, fields=fields, children=children))
         (root,) = done
     except (ValueError, TypeError) as error:

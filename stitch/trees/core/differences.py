@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from stitch.errors import InputError
 from stitch.trees.core.edits import Index
-from stitch.trees.core.nodes import Node, Tree
+from stitch.trees.core.nodes import Node, Tree, rebuilt
 from stitch.trees.core.operations import Add, Delete, Move, Operation, SetField, id_of, node_json
 
 
@@ -112,13 +112,7 @@ def _topmost(tree: Tree, kept: set[str]) -> Iterable[Place]:
 
 def _only(node: Node, kept: set[str]) -> Node:
     """A node with what is below it, but for kept nodes."""
-    if not any(below.id in kept for below in node.walk()):
-        return node
-    order = [each for each in node.walk() if each.id not in kept]
-    made: dict[str, Node] = {}
-    for each in reversed(order):
-        made[each.id] = each.with_children(made[child.id] for child in each.children if child.id in made)
-    return made[node.id]
+    return rebuilt(node, lambda each: () if each.id in kept else (each,))
 
 
 class _Comparison:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from stitch.errors import ConflictError, InputError, JournalError, StitchError
+from stitch.core.times import Time, moment_said
+from stitch.errors import ConflictError, InputError, JournalError, StitchError, some_of
 from stitch.journal import Journal, NewRecord, Record
+from stitch.text.dates import read_timestamp
 from stitch.trees.core.commits import (
     MAIN,
     TREES,
@@ -24,11 +27,13 @@ from stitch.trees.core.commits import (
     whole_key,
     whole_record,
 )
+from stitch.trees.core.differences import TreeDiff, diff
 from stitch.trees.core.edits import Index
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import Operation, operation_json
-from stitch.trees.core.schema import Schema
-from stitch.trees.core.versions import TreeVersions
+from stitch.trees.core.schema import Schema, schema_of
+
+_TREES_KEPT = 4
 
 
 class NewCommit(NamedTuple):
@@ -56,21 +61,21 @@ class NewCommit(NamedTuple):
         )  # fmt: skip
 
 
-class TreeLog(TreeVersions):
-    """The versions of a tree in the journal. Safe to use from several threads, and beside others on the same journal.
-
-    Raises:
-        InputError: There is no such tree.
-        JournalError: It is damaged.
-    """
+class TreeLog:
+    """The versions of a tree in the journal. Safe to use from several threads, and beside others on one journal."""
 
     def __init__(self, journal: Journal, *, tenant: str, name: str) -> None:
-        super().__init__(name)
-        self._journal, self._tenant = journal, tenant
+        self.name, self._journal, self._tenant = name, journal, tenant
+        self._lock = threading.RLock()
+        self._forget()
         self.refresh()
 
     def _forget(self) -> None:
-        super()._forget()
+        self._commits: dict[str, Commit] = {}
+        self._heads: dict[str, str] = {}
+        self._schemas: dict[str, Schema] = {}
+        self._trees: dict[str, Tree] = {}
+        self._erased: list[str] = []
         self._numbers: list[int] = []
         self._index: tuple[str, Index] | None = None
         self._greatest = 0
@@ -98,7 +103,11 @@ class TreeLog(TreeVersions):
         return log
 
     def refresh(self) -> None:
-        """As `TreeVersions.refresh`."""
+        """Take in what others have committed.
+
+        Raises:
+            InputError: The tree was deleted.
+        """
         with self._lock:
             last = self._numbers[-1] if self._numbers else 0
             # The last one that is known is read again: if it is not there, the tree was deleted.
@@ -107,8 +116,7 @@ class TreeLog(TreeVersions):
             if last and (not found or found[0].number != last):
                 # Something was erased from its history, or all of it.
                 found = list(self._journal.records(self._tenant, kind=TREES, key=log_key(self.name)))
-                found = found if self._is_left_in(found) else []
-                if found:
+                if found := found if self._is_left_in(found) else []:
                     self._forget()
                     last = 0
             if not found:
@@ -124,11 +132,6 @@ class TreeLog(TreeVersions):
                     self._take(entry)
                 self._numbers.append(record.number)
 
-    @property
-    def last_number(self) -> int:
-        """The number of its last record that is known."""
-        return self._numbers[-1]
-
     def _is_left_in(self, found: Sequence[Record]) -> bool:
         """Whether records are what an erasure has left of this tree, and not another tree of its name."""
         entries = [load_entry(record.payload) for record in found]
@@ -138,24 +141,130 @@ class TreeLog(TreeVersions):
         return rewritten and not known.isdisjoint(commits)
 
     def _take(self, commit: Commit) -> None:
-        super()._take(commit)
+        self._commits[commit.id] = commit
+        self._heads[commit.branch] = commit.id
+        given, before = commit.schema, commit.parent or ""
+        self._schemas[commit.id] = self._schemas[before] if given is None else schema_of(given)
         self._greatest = max(self._greatest, number_of(commit.id))
 
-    def _whole(self, commit: Commit) -> Node | None:
-        if commit.parent is not None:
-            return None
-        for record in self._journal.records(self._tenant, kind=TREES, key=whole_key(self.name, commit.id)):
+    def _whole(self, version: str) -> Node:
+        for record in self._journal.records(self._tenant, kind=TREES, key=whole_key(self.name, version)):
             return load_whole(record.payload)
         self.refresh()  # it may have been erased since
         raise JournalError(
-            f"version {commit.id!r} of tree {self.name!r} is missing in the journal",
+            f"version {version!r} of tree {self.name!r} is missing in the journal",
             hint="restore the memory from a backup",
         )
+
+    @property
+    def last_number(self) -> int:
+        """The number of its last record that is known."""
+        return self._numbers[-1]
 
     def records(self) -> list[Record]:
         """All that the journal keeps of it, in the order of its coming."""
         own = set(keys_of(self._journal, self._tenant, self.name))
         return [record for record in self._journal.records(self._tenant, kind=TREES) if record.key in own]
+
+    # What there is.
+
+    @property
+    def commits(self) -> list[Commit]:
+        """All commits, the first first."""
+        with self._lock:
+            return list(self._commits.values())
+
+    @property
+    def branches(self) -> dict[str, str]:
+        """The last version of each branch."""
+        with self._lock:
+            return dict(self._heads)
+
+    def head(self, branch: str) -> str:
+        """The last version of a branch."""
+        heads = self.branches
+        if branch not in heads:
+            raise InputError(f"tree {self.name!r} has no branch {branch!r}", hint=f"it has {some_of(list(heads))}")
+        return heads[branch]
+
+    def commit(self, version: str) -> Commit:
+        """A commit by the id of its version."""
+        with self._lock:
+            if version not in self._commits:
+                last = next(reversed(self._commits))
+                raise InputError(
+                    f"tree {self.name!r} has no version {version!r}",
+                    hint="it was erased" if version in self._erased else f"its versions are v1 to {last}",
+                )
+            return self._commits[version]
+
+    def line(self, version: str) -> list[Commit]:
+        """A version with all before it, the first first."""
+        with self._lock:
+            found = [self.commit(version)]
+            while (before := found[-1].parent) is not None:
+                found.append(self._commits[before])
+        return found[::-1]
+
+    def version_at(self, when: Time, *, branch: str) -> str:
+        """The version that is meant by its id or a branch, or the last one of a branch at a time (UTC without a zone).
+
+        Raises:
+            InputError: There is no such version, or none at that time.
+        """
+        when = moment_said(when)
+        if isinstance(when, str):
+            with self._lock:
+                if when in self._commits:
+                    return when
+                if when in self._heads:
+                    return self._heads[when]
+        moment = _seconds(when)
+        if moment is None:
+            return self.commit(str(when)).id  # there is none: says which there are
+        then = [each for each in self.line(self.head(branch)) if _made(each) <= moment]
+        if not then:
+            raise InputError(
+                f"tree {self.name!r} had no version at {when}", hint="`stitch tree log` lists the versions"
+            )
+        return then[-1].id
+
+    def existed_at(self, when: Time) -> bool:
+        """Whether there was a version at a time; what is no time is left to `version_at`."""
+        moment = _seconds(moment_said(when))
+        return moment is None or _made(self.commits[0]) <= moment
+
+    def schema(self, version: str) -> Schema:
+        """The schema to which a version keeps."""
+        with self._lock:
+            return self._schemas[self.commit(version).id]
+
+    def tree(self, version: str) -> Tree:
+        """The tree as it was in a version."""
+        with self._lock:
+            tree = self._trees.pop(version, None)
+            return self._keep(version, Tree(self._made_of_those_before(version)) if tree is None else tree)
+
+    def diff(self, before: str, after: str) -> TreeDiff:
+        """The difference of two versions."""
+        return diff(self.tree(before), self.tree(after))
+
+    def _keep(self, version: str, tree: Tree) -> Tree:
+        self._trees[version] = tree  # the last that was asked for is the last of them
+        if len(self._trees) > _TREES_KEPT:
+            del self._trees[next(iter(self._trees))]
+        return tree
+
+    def _made_of_those_before(self, version: str) -> Node:
+        """The nearest tree before that is at hand, or the first, which is kept whole, with the operations since."""
+        since: list[Mapping[str, Any]] = []
+        for commit in reversed(self.line(version)):
+            if commit.id in self._trees or commit.parent is None:
+                break
+            since[:0] = commit.operations
+        index = Index(self._trees[commit.id].root if commit.id in self._trees else self._whole(commit.id))
+        index.edit(since)
+        return index.root
 
     # What is done.
 
@@ -275,3 +384,16 @@ class TreeLog(TreeVersions):
 def number_of(version: str) -> int:
     """The number of a version: 3 of `v3`."""
     return int(version.removeprefix("v"))
+
+
+def _made(commit: Commit) -> float:
+    seconds = _seconds(commit.time)
+    return commit.recorded if seconds is None else seconds
+
+
+def _seconds(time: str | float) -> float | None:
+    """Unix seconds of a time; None of what is no time."""
+    if not isinstance(time, str):
+        return float(time)
+    read = read_timestamp(time)
+    return None if read is None else (read if read.tzinfo else read.replace(tzinfo=timezone.utc)).timestamp()

@@ -1,6 +1,7 @@
 """Nodes made of what files and programs say: checked, within limits, each with an id; the same in every format.
 
-Nothing here recurses: what contains itself, or is 10,000 levels deep, ends with an error that says so.
+Nothing here recurses: what contains itself, or is 10,000 levels deep, ends with an error that says so. What cannot be
+kept is an `InputError` that names it, here and wherever something is read.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterator, Mapping
 from hashlib import blake2b
+from itertools import count
 from typing import Any
 
 from stitch.core.steps import MAX_NAME_CHARS, clean_name, clean_text
@@ -56,11 +58,7 @@ def made_name(given: str) -> str:
 
 
 def node_id(value: str) -> str:
-    """An id of a node, without control characters and outer blanks.
-
-    Raises:
-        InputError: Nothing is left, or it is too long.
-    """
+    """An id of a node, without control characters and outer blanks."""
     try:
         cleaned = clean_name(str(value), what="the id of a node")
         cleaned.encode()
@@ -72,11 +70,7 @@ def node_id(value: str) -> str:
 
 
 def field_text(value: object, *, field: str) -> str:
-    """The text of a field: without control characters, numbers and truth values as JSON writes them.
-
-    Raises:
-        InputError: It is neither, or too long.
-    """
+    """The text of a field: without control characters, numbers and truth values as JSON writes them."""
     if isinstance(value, bool):
         value = "true" if value else "false"
     if not isinstance(value, str | int | float):
@@ -90,17 +84,6 @@ def field_text(value: object, *, field: str) -> str:
     return text
 
 
-def made_id(type_: str, *told: str) -> str:
-    """A short id that is made of where a node stands and what it is called: the same for the same file.
-
-    Args:
-        type_: Of the node; the id begins with it, so that a person knows what it names.
-        told: The id of its parent, its name, and whatever tells it from others of the same name.
-    """
-    digest = blake2b("\x1f".join(told).encode("utf-8", "replace"), digest_size=8).hexdigest()[:_ID_DIGITS]
-    return f"{type_.lower()}-{digest}"
-
-
 class Said:
     """A node as a file says it; children are put in as they are read."""
 
@@ -112,11 +95,7 @@ class Said:
         self.children: list[Said] = []
 
     def say(self, field: str, value: object) -> None:
-        """Set a field.
-
-        Raises:
-            InputError: It cannot, or says something already.
-        """
+        """Set a field."""
         name = type_name(field, what="field")
         if name in self.fields:
             raise InputError(f"a {self.type} says its field {name!r} twice")
@@ -124,11 +103,7 @@ class Said:
 
 
 def make(root: Said, *, taken: Container[str] = ()) -> Node:
-    """The node of what is said, with ids: those that are given, and others made of where a node stands.
-
-    Raises:
-        InputError: It is too large or too deep, or two nodes have one id.
-    """
+    """The node of what is said, with ids: those that are given, and others made of where a node stands."""
     given = _given_ids(root, taken)
     order: list[tuple[Said, str]] = []
     waiting = [(root, _id_of(root, taken, given, "", label=_label(root), number=0))]
@@ -145,26 +120,22 @@ def make(root: Said, *, taken: Container[str] = ()) -> Node:
         waiting.extend(reversed(below))
     done: list[Node] = []
     for said, name in reversed(order):  # what is below comes later, so its nodes are the last that are done
-        count = len(said.children)
-        children = done[len(done) - count :][::-1]
-        del done[len(done) - count :]
+        first = len(done) - len(said.children)
+        children = done[first:][::-1]
+        del done[first:]
         done.append(Node(name, type_name(said.type), fields=said.fields, children=children))
     return done[0]
 
 
 def _given_ids(root: Said, taken: Container[str]) -> set[str]:
-    """The ids that are given.
-
-    Raises:
-        InputError: One is given twice or taken, or the tree is too large or too deep.
-    """
+    """The ids that are given."""
     given: set[str] = set()
-    level, depth, count = [root], 0, 0
+    level, depth, nodes = [root], 0, 0
     while level:
-        depth, count = depth + 1, count + len(level)
+        depth, nodes = depth + 1, nodes + len(level)
         if depth > MAX_DEPTH:
             raise too_deep()
-        if count > MAX_NODES:
+        if nodes > MAX_NODES:
             raise too_large()
         for said in level:
             if said.id is None:
@@ -178,15 +149,15 @@ def _given_ids(root: Said, taken: Container[str]) -> set[str]:
 
 
 def _id_of(said: Said, taken: Container[str], given: set[str], parent: str, *, label: str, number: int) -> str:
-    if said.id is not None:
-        return said.id
-    attempt = 0
-    while True:
-        name = made_id(said.type, parent, label, str(number), str(attempt))
-        if name not in given and name not in taken:
-            given.add(name)
-            return name
-        attempt += 1
+    """The id that is given, or a short one of where a node stands and what it is called: the same for the same file."""
+    name = said.id
+    attempts = count()
+    while name is None or (name != said.id and (name in given or name in taken)):
+        told = "\x1f".join((parent, label, str(number), str(next(attempts))))
+        digest = blake2b(told.encode("utf-8", "replace"), digest_size=8).hexdigest()[:_ID_DIGITS]
+        name = f"{said.type.lower()}-{digest}"
+    given.add(name)
+    return name
 
 
 def _label(said: Said) -> str:
@@ -194,11 +165,7 @@ def _label(said: Said) -> str:
 
 
 def of_value(said: object, *, form: str) -> Said:
-    """The tree of an object, or of a list whose items stand below a root.
-
-    Raises:
-        InputError: It is neither.
-    """
+    """The tree of an object, or of a list whose items stand below a root."""
     if isinstance(said, list):
         said = {"type": ROOT_TYPE, "children": [each if isinstance(each, dict) else {"text": each} for each in said]}
     if not isinstance(said, dict):
@@ -215,19 +182,16 @@ def of_mapping(said: Mapping[str, Any]) -> Said:
 
     Args:
         said: The dictionary; of type `Root`, if it says none.
-
-    Raises:
-        InputError: Something in it is none of these, or it is too deep: it may contain itself.
     """
     root = Said(ROOT_TYPE)
     waiting: list[tuple[Said, Mapping[str, Any], int]] = [(root, said, 1)]
-    count = 0
+    nodes = 0
     while waiting:
         node, mapping, depth = waiting.pop()
-        count += 1
+        nodes += 1
         if depth > MAX_DEPTH:
             raise too_deep()
-        if count > MAX_NODES:
+        if nodes > MAX_NODES:
             raise too_large()
         for child, below in _parts(node, mapping):
             node.children.append(child)

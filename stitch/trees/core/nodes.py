@@ -6,7 +6,7 @@ A tree may be 10,000 levels deep: nothing here recurses.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -98,6 +98,16 @@ class Node:
 _NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 
+def rebuilt(root: Node, change: Callable[[Node], Iterable[Node]]) -> Node:
+    """A tree made anew from below: `change` says which nodes stand for one that has its new children."""
+    made: dict[str, tuple[Node, ...]] = {}
+    for node in reversed(list(root.walk())):
+        children = tuple(each for child in node.children for each in made.pop(child.id))
+        made[node.id] = tuple(change(node if children == node.children else node.with_children(children)))
+    (whole,) = made[root.id]
+    return whole
+
+
 def own_text(node: Node) -> str:
     """The text of a node itself: the values of its fields, one a line, in their order."""
     return "\n".join(value for value in node.fields.values() if value)
@@ -144,11 +154,7 @@ class Tree:
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
-        """The position of each id.
-
-        Raises:
-            InputError: Two nodes have one id.
-        """
+        """The position of each id."""
         places = {node.id: position for position, node in enumerate(self.nodes)}
         if len(places) != len(self.nodes):
             seen: set[str] = set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
+from types import EllipsisType
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from stitch.errors import InputError
@@ -29,44 +30,28 @@ def id_of(node: NodeRef) -> str:
     return node if isinstance(node, str) else node.id
 
 
-class _Any:
-    """Any value is right."""
-
-    def __repr__(self) -> str:
-        return "ANY"
-
-
-ANY = _Any()
+ANY = ...
 """Of `SetField.old`: whatever the field said before."""
 
 
 @dataclass(frozen=True)
 class SetField:
-    """Set a field of a node, or remove it.
+    """Set a field of a node; None as its value takes it away.
 
-    Args:
-        node: Which.
-        field: Its field.
-        value: What it says then; None takes the field away.
-        old: What it has to say before, or the edit is refused; None if there has to be no such field.
+    What it says before has to be `old`, if that is given, or the edit is refused; None: there has to be no such field.
     """
 
     node: NodeRef
     field: str
     value: str | int | float | None
-    old: str | _Any | None = ANY
+    old: str | EllipsisType | None = ANY
 
 
 @dataclass(frozen=True)
 class Move:
-    """Put a node, with all below it, elsewhere. Say one of `before`, `after` and `parent`.
+    """Put a node, with all below it, before or after another one, or among the children of a `parent`.
 
-    Args:
-        node: Which.
-        before: In front of this one.
-        after: Behind this one.
-        parent: Among the children of this one.
-        at: Its position there, from 1, once it was taken out; at the end if None.
+    There `at` is its position, from 1, once it was taken out; at the end if None.
     """
 
     node: NodeRef
@@ -85,12 +70,9 @@ class Delete:
 
 @dataclass(frozen=True)
 class Add:
-    """Put a new node among the children of another.
+    """Put a new node among the children of another, at a position from 1 or at the end.
 
-    Args:
-        parent: Of which one.
-        node: What is new: a `Node`, or its JSON form, in which `id` may be left out: then one is made.
-        at: Its position, from 1; at the end if None.
+    The JSON form of a node may leave out `id`: then one is made.
     """
 
     parent: NodeRef
@@ -100,12 +82,7 @@ class Add:
 
 @dataclass(frozen=True)
 class Replace:
-    """Put another node, with all below it, in the place of a node with all below that.
-
-    Args:
-        node: Which goes.
-        by: What comes, as for `Add`.
-    """
+    """Put another node, with all below it, in the place of a node with all below that."""
 
     node: NodeRef
     by: Node | Mapping[str, Any]
@@ -192,11 +169,7 @@ _WANTED: dict[str, tuple[type | tuple[type, ...], str]] = {
 
 
 def operations_of(said: Iterable[object]) -> list[Operation]:
-    """The operations that a list of JSON says; what is one already stays as it is.
-
-    Raises:
-        InputError: One says none; names its place.
-    """
+    """The operations that a list of JSON says; what is one already stays as it is."""
     found: list[Operation] = []
     for number, each in enumerate(said, start=1):
         if isinstance(each, SetField | Move | Delete | Add | Replace):
@@ -210,11 +183,7 @@ def operations_of(said: Iterable[object]) -> list[Operation]:
 
 
 def checked_node(said: Node | Mapping[str, Any], *, taken: Container[str]) -> Node:
-    """A node of its JSON form, with an id for each below it.
-
-    Raises:
-        InputError: It is none, or names an id that is taken.
-    """
+    """A node of its JSON form, with an id for each below it."""
     if not isinstance(said, Node) and "type" not in said:
         raise InputError(
             "a new node does not say its type", hint='a node looks like {"type": "POI", "fields": {"name": "Zoo"}}'

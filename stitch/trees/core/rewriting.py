@@ -20,7 +20,7 @@ from stitch.trees.core.commits import (
 from stitch.trees.core.differences import diff
 from stitch.trees.core.edits import Index
 from stitch.trees.core.log import TreeLog
-from stitch.trees.core.nodes import Node, Tree
+from stitch.trees.core.nodes import Node, Tree, rebuilt
 from stitch.trees.core.operations import operation_json
 
 _LEAST_CHARS = 3
@@ -146,17 +146,7 @@ class _Plan:
 
 def without(tree: Tree, gone: Collection[str]) -> Node:
     """A tree without some nodes but its root; what stands below one of them and stays stands in its place."""
-    made: dict[str, tuple[Node, ...]] = {}
-    for node in reversed(tree.nodes):
-        children = tuple(each for child in node.children for each in made.pop(child.id))
-        if node.id in gone:
-            made[node.id] = children
-        elif children == tuple(node.children):
-            made[node.id] = (node,)
-        else:
-            made[node.id] = (Node(node.id, node.type, fields=node.fields, children=children),)
-    (root,) = made[tree.root.id]
-    return root
+    return rebuilt(tree.root, lambda node: node.children if node.id in gone else (node,))
 
 
 def _nothing_left(name: str) -> InputError:

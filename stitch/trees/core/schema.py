@@ -225,11 +225,7 @@ def _kind_of(counts: Mapping[str, int]) -> str:
 
 
 def schema_of(said: Mapping[str, Any]) -> Schema:
-    """The schema that a dictionary says.
-
-    Raises:
-        InputError: It says none; names the first thing that is wrong.
-    """
+    """The schema that a dictionary says."""
     try:
         schema = Schema.model_validate(said)
     except ValidationError as error:

@@ -10,12 +10,12 @@ import math
 import re
 from calendar import monthrange
 from collections.abc import Callable
-from datetime import date, datetime, timezone
+from datetime import date, timezone
 from operator import ge, gt, le, lt
 from typing import Any, Literal, NamedTuple
 
 from stitch.core.text_cache import text_cache
-from stitch.text.dates import MONTH, MONTHS
+from stitch.text.dates import MONTH, MONTHS, read_timestamp
 
 Kind = Literal["number", "money", "time", "date", "duration", "boolean", "words"]
 Order = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -59,13 +59,11 @@ _SYMBOLS = {
     "C$": "CAD", "CA$": "CAD", "US$": "USD", "A$": "AUD",
 }  # fmt: skip
 _CODES = "CAD|USD|EUR|GBP|JPY|CHF|AUD|NZD|SEK|NOK|DKK|INR|CNY|KRW|MXN|BRL|PLN|CZK|HUF|SGD|HKD|ZAR|TRY|ILS|THB"
-_NAMES = {
-    "dollar": "USD", "dollars": "USD", "euro": "EUR", "euros": "EUR", "pound": "GBP", "pounds": "GBP", "yen": "JPY",
-}  # fmt: skip
+_NAMES = {"dollar": "USD", "euro": "EUR", "pound": "GBP", "yen": "JPY"}
 _CURRENCY = rf"(?:CA|US|C|A)?\$|[€£¥₹₩]|\b(?:{_CODES})\b"
 _MONEY = re.compile(
     rf"(?:(?P<before>{_CURRENCY})\s*)(?P<low>{_NUMBER})(?P<k>k\b)?(?:{_TO}(?:{_CURRENCY})?\s*(?P<high>{_NUMBER})(?P<high_k>k\b)?|(?P<more>\+))?"
-    rf"|(?P<low_after>{_NUMBER})(?:{_TO}(?P<high_after>{_NUMBER}))?\s*(?P<after>{_CURRENCY}|\b(?:{'|'.join(_NAMES)})\b)",
+    rf"|(?P<low_after>{_NUMBER})(?:{_TO}(?P<high_after>{_NUMBER}))?\s*(?P<after>{_CURRENCY}|\b(?:{'|'.join(_NAMES)})s?\b)",
     re.IGNORECASE,
 )
 _PRICE_TAIL = re.compile(r"\s*(?:\(?(?:per|each|a|an|pp|p\.p\.|/)\b.{0,30}|/.{1,30})?", re.IGNORECASE)
@@ -91,9 +89,7 @@ _PART = re.compile(rf"(\d+(?:\.\d+)?)\s*({_UNIT})\b\.?", re.IGNORECASE)
 _TWO_DURATIONS = re.compile(rf"(\d+(?:\.\d+)?)(?:\s*({_UNIT})\b)?{_TO}(\d+(?:\.\d+)?)\s*({_UNIT})\b", re.IGNORECASE)
 _ISO_DURATION = re.compile(r"P(?=.)(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
 _SECONDS = (604_800, 86_400, 3600, 60, 1)
-_ISO = re.compile(
-    r"(\d{4})[-/](\d{1,2})(?:[-/](\d{1,2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?)?"
-)
+_ISO = re.compile(r"(\d{4})[-/](\d{1,2})(?:[-/](\d{1,2})([T ]\d\d:\d\d.*)?)?")
 _WRITTEN = re.compile(
     rf"(?:\w+day,? )?(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?(?P<month>{MONTH})\.?,?"
     r"(?: (?P<after>\d{1,2})(?:st|nd|rd|th)?,?)? (?P<year>\d{4})",
@@ -152,7 +148,7 @@ def _money(said: str) -> _Read | None:
     if match is None or not _PRICE_TAIL.fullmatch(said, match.end()):
         return None
     currency = match["before"] or match["after"]
-    unit = _SYMBOLS.get(currency.upper()) or _NAMES.get(currency.lower()) or currency.upper()
+    unit = _SYMBOLS.get(currency.upper()) or _NAMES.get(currency.lower().removesuffix("s")) or currency.upper()
     low = _amount(match["low"] or match["low_after"]) * (1000 if match["k"] else 1)
     written = match["high"] or match["high_after"]
     high = _amount(written) * (1000 if match["high_k"] else 1) if written else math.inf if match["more"] else low
@@ -225,14 +221,11 @@ def _duration(said: str) -> _Read | None:
     return (total, total, "") if place and place == len(said) else None
 
 
-def _instant(year: int, month: int, day: int) -> float:
-    return (date(year, month, day).toordinal() - date(1970, 1, 1).toordinal()) * _DAY_SECONDS
-
-
 def _one_date(said: str) -> tuple[float, float] | None:
     try:
         if match := _ISO.fullmatch(said):
-            return _iso_date(match)
+            low, high = _days(int(match[1]), int(match[2]), int(match[3]) if match[3] else None)
+            return _moment(low, match[4]) if match[4] else (low, high)
         match = _WRITTEN.fullmatch(said)
         if match and not (match["day"] and match["after"]):
             day = match["day"] or match["after"]
@@ -243,19 +236,18 @@ def _one_date(said: str) -> tuple[float, float] | None:
 
 
 def _days(year: int, month: int, day: int | None) -> tuple[float, float]:
-    low = _instant(year, month, 1 if day is None else day)
-    return low, (low if day else _instant(year, month, monthrange(year, month)[1])) + _DAY_SECONDS - 1
+    low = date(year, month, 1 if day is None else day).toordinal()
+    high = low if day else low + monthrange(year, month)[1] - 1
+    first = date(1970, 1, 1).toordinal()
+    return (low - first) * _DAY_SECONDS, (high + 1 - first) * _DAY_SECONDS - 1
 
 
-def _iso_date(match: re.Match[str]) -> tuple[float, float]:
-    year, month = int(match[1]), int(match[2])
-    if match[4] is None:
-        return _days(year, month, int(match[3]) if match[3] else None)
-    moment = datetime(year, month, int(match[3]), int(match[4]), int(match[5]), int(match[6] or 0), tzinfo=timezone.utc)
-    at = moment.timestamp()
-    if zone := (match[7] or "").replace(":", ""):
-        # a time without a zone is compared as if all were in one
-        at -= 0 if zone == "Z" else (int(zone[1:3]) * 3600 + int(zone[3:]) * 60) * (1 if zone[0] == "+" else -1)
+def _moment(day: float, clock: str) -> tuple[float, float] | None:
+    """A time of a day; those without a zone are compared as if all were in one."""
+    read = read_timestamp(f"1970-01-01T{re.sub(r'[^0-9:.,+Z-]', '', clock)}")
+    if read is None:
+        return None
+    at = day + (read if read.tzinfo else read.replace(tzinfo=timezone.utc)).timestamp()
     return at, at
 
 

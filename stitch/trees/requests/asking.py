@@ -10,8 +10,8 @@ from typing_extensions import TypedDict, Unpack
 
 from stitch.errors import InputError
 from stitch.trees.core.commits import Commit
+from stitch.trees.core.log import TreeLog
 from stitch.trees.core.nodes import Tree
-from stitch.trees.core.versions import TreeVersions
 
 if TYPE_CHECKING:
     from stitch.core import Embedder
@@ -35,12 +35,9 @@ class SelectOptions(TypedDict, total=False):
 
 
 class TreeAsker:
-    """Answers path queries.
+    """Answers path queries; the scorers `sentence-transformers` and `model` use what their names say.
 
-    Args:
-        embedder: What the scorer `sentence-transformers` compares texts by.
-        model: What the scorer `model` asks; None if no model is used.
-        tenant: Whose nodes it is shown, for the ledger.
+    What a model costs is charged to the tenant.
     """
 
     def __init__(self, embedder: Embedder, *, model: LanguageModel | None = None, tenant: str = "") -> None:
@@ -51,9 +48,6 @@ class TreeAsker:
         """The scorer of conditions in words by its name; by default the one with the shipped table.
 
         After a colon stands the model of a scorer that needs one: `nli:FOLDER`.
-
-        Raises:
-            SettingsError: There is none of this name, or what it needs is missing.
         """
         from stitch.retrieve.path.scorers import DEFAULT_SCORER, scorer_named
         from stitch.retrieve.path.semantics import ScorerSemantics
@@ -68,46 +62,26 @@ class TreeAsker:
     def select(
         self, query: str, tree: Tree, *, kinds: Collection[str] = (), **options: Unpack[SelectOptions]
     ) -> NodeSelection:
-        """Ask a tree.
-
-        Args:
-            query: The query.
-            tree: What is asked.
-            kinds: Types that there may be in such trees, beside those of its nodes.
-            options: As for `VersionedTree.select`.
-        """
+        """Ask a tree, in which there may be nodes of some `kinds` beside those that there are."""
         from stitch.retrieve.path import Forest
 
         return self._select(query, Forest(tree, kinds=kinds), **options)
 
     def select_versions(
-        self, query: str, lines: Mapping[str, tuple[TreeVersions, Sequence[Commit]]], **options: Unpack[SelectOptions]
+        self, query: str, lines: Mapping[str, tuple[TreeLog, Sequence[Commit]]], **options: Unpack[SelectOptions]
     ) -> NodeSelection:
-        """Ask versions of trees.
-
-        Args:
-            query: The query.
-            lines: By the name of each tree its log, and the versions that are asked, in order.
-            options: As for `VersionedTree.select`.
-        """
+        """Ask versions of trees: by the name of each its log, and the versions that are asked, in order."""
         from stitch.retrieve.path.forest import Version, version_forest
 
-        logs: dict[str, tuple[TreeVersions, str]] = {}
+        logs: dict[str, tuple[TreeLog, str]] = {}
         versions: list[Version] = []
         for name, (log, commits) in lines.items():
-
-            def place(version: str, name: str = name, log: TreeVersions = log) -> str:
-                found = version if len(lines) == 1 else f"{name} {version}"
-                logs[found] = log, version
-                return found
-
-            versions += [
-                Version(
-                    place(commit.id), number, commit.time, commit.author, commit.message,
-                    None if commit.parent is None else place(commit.parent), commit.branch, name,
-                )
-                for number, commit in enumerate(commits, start=1)
-            ]  # fmt: skip
+            before = "" if len(lines) == 1 else f"{name} "
+            for number, each in enumerate(commits, start=1):
+                logs[before + each.id] = log, each.id
+                parent = None if each.parent is None else before + each.parent
+                said = each.time, each.author, each.message
+                versions.append(Version(before + each.id, number, *said, parent, each.branch, name))
         forest = version_forest(versions, tree=lambda place: logs[place][0].tree(logs[place][1]))
         return self._select(query, forest, **options)
 
@@ -128,11 +102,7 @@ class TreeAsker:
 
 
 def types_named(query: str) -> frozenset[str]:
-    """The types that a query names, those inside of conditions included.
-
-    Raises:
-        InputError: It cannot be read.
-    """
+    """The types that a query names, those inside of conditions included."""
     from stitch.retrieve.path import parse_query
     from stitch.retrieve.path.syntax import types_in
 
@@ -140,9 +110,5 @@ def types_named(query: str) -> frozenset[str]:
 
 
 def asks_versions(query: str, tree: Tree) -> bool:
-    """Whether a query speaks of versions: of a type `Version` that the tree itself does not have.
-
-    Raises:
-        InputError: It cannot be read.
-    """
+    """Whether a query speaks of versions: of a type `Version` that the tree itself does not have."""
     return VERSION not in tree.of_type and VERSION in types_named(query)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from stitch.errors import EditRefusedError, InputError, StitchError
 from stitch.label.model.quoting import quote, shorten
@@ -17,14 +17,14 @@ from stitch.lm import LanguageModel, Purpose, charged_to
 from stitch.signatures.programs import TreeProgram
 from stitch.trees.core.differences import TreeDiff, diff
 from stitch.trees.core.edits import apply
-from stitch.trees.core.nodes import Node, Tree
+from stitch.trees.core.nodes import Node
 from stitch.trees.core.operations import Operation, operation_json, operations_of
 from stitch.trees.requests.telling import path_in, tree_inputs
 
 if TYPE_CHECKING:
     from stitch.retrieve.path import NodeSelection, SelectedNode
     from stitch.trees.core.commits import Commit
-    from stitch.trees.core.schema import Schema
+    from stitch.trees.requests.versioned import VersionedTree
 
 MOST_TRIES = 3
 """Tries of a query, or of operations: once, and again for what was wrong with them."""
@@ -95,39 +95,11 @@ Confirm: TypeAlias = bool | Callable[[TreeReply], bool]
 """Whether a proposal is committed; a function sees it first."""
 
 
-class EditableTree(Protocol):
-    """A tree of which a conversation is: a `VersionedTree`."""
-
-    @property
-    def tree(self) -> Tree:
-        """The nodes of the tree."""
-
-    @property
-    def schema(self) -> Schema:
-        """The schema of its nodes."""
-
-    def select(self, query: str) -> NodeSelection:
-        """Find nodes by a path query."""
-
-    def edit(self, operations: Iterable[Operation], *, message: str, author: str) -> Commit:
-        """Commit operations."""
-
-
-@dataclass
-class _Spent:
-    """The cost of a reply so far."""
-
-    began: float
-    tokens: int
-    calls: int = 0
-    troubles: list[str] = field(default_factory=list)
-
-
 class TreeConversation:
     """Requests about one tree, each with those before it in mind."""
 
     def __init__(
-        self, tree: EditableTree, *, model: LanguageModel, tenant: str, program: TreeProgram | None = None
+        self, tree: VersionedTree, *, model: LanguageModel, tenant: str, program: TreeProgram | None = None
     ) -> None:
         self._tree, self._model, self._tenant = tree, model, tenant
         self._program = program or TreeProgram()
@@ -160,13 +132,9 @@ class TreeConversation:
     def go_on(
         self, request: str, *, tasks: Sequence[TreeTask] | None = None, confirm: Confirm, stops: bool = False
     ) -> tuple[list[TreeReply], list[TreeTask]]:
-        """As `request`; what became of the tasks that were done, and the tasks that are left.
+        """As `request`, or the `tasks` that were left of it; what became of them, and the tasks that are left.
 
-        Args:
-            request: In words.
-            tasks: What is left of it from the time before; all if None.
-            confirm: Whether changes are committed.
-            stops: Whether nothing is done behind a change that is not committed: whoever asks decides of it first.
+        If it `stops`, nothing is done behind a change that is not committed: whoever asks decides of it first.
         """
         replies: list[TreeReply] = []
         begun = tasks is not None
@@ -180,9 +148,8 @@ class TreeConversation:
             try:
                 while left and not (stops and replies and replies[-1].is_open):
                     task = left.pop(0)
-                    replies.append(
-                        self._counted(self._do(TreeReply(task.request, task.kind, query=task.query), confirm))
-                    )
+                    reply = TreeReply(task.request, task.kind, query=task.query)
+                    replies.append(self._counted(self._do(reply, confirm)))
             finally:  # what was committed before a failure is known to later turns
                 self.turns += turns_of(None if begun else request, replies)
         return replies, left
@@ -210,7 +177,7 @@ class TreeConversation:
         else:
             self._propose(reply, nodes)
             if rest := _not_shown(reply):
-                self._spent.troubles.append(f"{rest} more nodes are meant than the {len(nodes)} that were looked at")
+                self._troubles.append(f"{rest} more nodes are meant than the {len(nodes)} that were looked at")
             if reply.operations and (confirm if isinstance(confirm, bool) else confirm(reply)):
                 reply.commit = self._tree.edit(reply.operations, message=reply.message, author=self.author)
         return reply
@@ -227,15 +194,10 @@ class TreeConversation:
                 trouble = f"{error.message} ({error.hint})"
             if not trouble:
                 break
-            self._spent.troubles.append(trouble.splitlines()[0])
+            self._troubles.append(trouble.splitlines()[0])
             if attempt + 1 < MOST_TRIES:
-                mended = self._call(
-                    "mend query",
-                    self._program.mend,
-                    request=reply.request,
-                    query=quote({"query": query}),
-                    trouble=quote({"trouble": shorten(trouble, limit=_BELOW_CHARS)}),
-                )
+                said = {"query": quote({"query": query}), "trouble": _quoted(trouble)}
+                mended = self._call("mend query", self._program.mend, request=reply.request, **said)
                 before, query = query, path_in(mended.mended)
                 if query in ("", before):  # the model stands by it: there is nothing
                     break
@@ -250,16 +212,14 @@ class TreeConversation:
         told = self._all_shown(reply, nodes, surroundings=True)
         trouble = ""
         for _ in range(MOST_TRIES):
-            proposed = self._call(
-                "propose edits", self._program.propose, request=reply.request,
-                trouble=quote({"trouble": shorten(trouble, limit=_BELOW_CHARS)}) if trouble else "", nodes=told,
-            )  # fmt: skip
+            inputs = {"request": reply.request, "trouble": _quoted(trouble) if trouble else "", "nodes": told}
+            proposed = self._call("propose edits", self._program.propose, **inputs)
             try:
                 operations = operations_of(proposed.operations)
                 after = apply(self._tree.tree, operations, schema=self._tree.schema)
             except (ValueError, RecursionError, EditRefusedError, InputError) as error:
                 trouble = f"{error} ({error.hint})" if isinstance(error, StitchError) and error.hint else str(error)
-                self._spent.troubles.append(str(error))
+                self._troubles.append(str(error))
                 continue
             changes = diff(self._tree.tree, after)
             if not changes:
@@ -291,7 +251,7 @@ class TreeConversation:
     # What prompts show.
 
     def _call(self, stage: str, predictor: Any, *, request: str, **inputs: Any) -> Any:
-        self._spent.calls += 1
+        self._calls += 1
         inputs["request"] = quote({"request": request})
         known = predictor.signature.input_fields
         if "tree_schema" in known:
@@ -330,12 +290,17 @@ class TreeConversation:
         return self._model.ledger.of(self._tenant).total().tokens
 
     def _begin(self) -> None:
-        self._spent = _Spent(time.perf_counter(), self._tokens())
+        self._began, self._tokens_before, self._calls, self._troubles = (
+            time.perf_counter(),
+            self._tokens(),
+            0,
+            list[str](),
+        )
 
     def _counted(self, reply: TreeReply) -> TreeReply:
-        spent = self._spent
-        reply.calls, reply.troubles, reply.tokens = spent.calls, tuple(spent.troubles), self._tokens() - spent.tokens
-        reply.milliseconds = round((time.perf_counter() - spent.began) * 1000, 1)
+        reply.calls, reply.troubles = self._calls, tuple(self._troubles)
+        reply.tokens = self._tokens() - self._tokens_before
+        reply.milliseconds = round((time.perf_counter() - self._began) * 1000, 1)
         self._begin()
         return reply
 
@@ -366,6 +331,10 @@ def _most_shown(reply: TreeReply) -> int:
 def _not_shown(reply: TreeReply) -> int:
     """The number of nodes found beside those that a prompt shows."""
     return 0 if reply.selection is None else max(0, len(reply.selection) - _most_shown(reply))
+
+
+def _quoted(trouble: str) -> str:
+    return quote({"trouble": shorten(trouble, limit=_BELOW_CHARS)})
 
 
 def _below(node: Node) -> str:

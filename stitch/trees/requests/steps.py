@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
 
-from stitch.core import Episode, LabelInventory, LabelKind, LabelVocabulary, Statement, StepState
+from stitch.core import Episode, LabelKind, LabelVocabulary, Statement, StepState
 from stitch.core.cancellation import check_canceled
 from stitch.errors import InputError
 from stitch.text.dates import iso_of_seconds
@@ -27,6 +27,7 @@ from stitch.trees.requests.asking import EPISODE, KINDS, STATEMENT, THEME, Selec
 
 if TYPE_CHECKING:
     from stitch.journal import Entry
+    from stitch.memory import Memory
     from stitch.retrieve.path import NodeSelection
     from stitch.themes.reading import Themes
 
@@ -34,25 +35,8 @@ _OF_STEPS = frozenset({"Trajectory", "Scope", EPISODE, "Step"})
 """Types that stand above a step, or are one: to no theme."""
 
 
-class RemembersSteps(Protocol):
-    """A memory, as `stitch.memory` has it."""
-
-    def trajectories(self) -> Sequence[str]:
-        """The trajectories, the oldest first."""
-
-    def inventory(self, trajectory: str | None = None) -> LabelInventory:
-        """The labels of a trajectory, with their merges."""
-
-    def steps(self, trajectory: str) -> Iterator[Entry]:
-        """The steps of a trajectory, in order."""
-
-    @property
-    def hierarchy(self) -> Themes:
-        """Episodes, statements and themes."""
-
-
 def select_steps(
-    memory: RemembersSteps, query: str, *, trajectory: str | None, asker: TreeAsker, **options: Unpack[SelectOptions]
+    memory: Memory, query: str, *, trajectory: str | None, asker: TreeAsker, **options: Unpack[SelectOptions]
 ) -> NodeSelection:
     """Ask the steps of one trajectory, or of all.
 
@@ -69,7 +53,7 @@ def select_steps(
     return asker.select(query, steps_tree(memory, trajectory=trajectory, derived=named), kinds=KINDS, **options)
 
 
-def steps_tree(memory: RemembersSteps, *, trajectory: str | None = None, derived: frozenset[str] = frozenset()) -> Tree:
+def steps_tree(memory: Memory, *, trajectory: str | None = None, derived: frozenset[str] = frozenset()) -> Tree:
     """The steps of one trajectory, or of all, as a tree.
 
     Args:
@@ -108,7 +92,7 @@ def _statement(said: Statement) -> Node:
     return Node(said.id, STATEMENT, fields=fields)
 
 
-def _trajectory(memory: RemembersSteps, name: str, *, episodes_of: Themes | None, said_of: Themes | None) -> Node:
+def _trajectory(memory: Memory, name: str, *, episodes_of: Themes | None, said_of: Themes | None) -> Node:
     found = episodes_of.episodes(name) if episodes_of else ()
     episodes = {f"{name}/{step}": each for each in found for step in each.steps}
 
@@ -123,17 +107,18 @@ def _trajectory(memory: RemembersSteps, name: str, *, episodes_of: Themes | None
     for entry in memory.steps(name):
         if entry.state is StepState.RETIRED:
             continue
-        scope = _scope(entry, vocabulary)
+        said_scope = entry.labels.intent.scope if entry.labels else None
+        scope = vocabulary.canonical(LabelKind.SCOPE, said_scope) if said_scope else None
         step = _step(entry, vocabulary, trajectory=name, said=said(entry.id))
         if scope is None:
             children.append(step)
-        elif scope in scopes:
-            scopes[scope].append(step)
         else:
-            scopes[scope] = [step]
-            children.append(scope)
+            children += [] if scope in scopes else [scope]
+            scopes.setdefault(scope, []).append(step)
     nodes = [
-        child if isinstance(child, Node) else _named(name, child, _by_episode(scopes[child], episodes))
+        child
+        if isinstance(child, Node)
+        else Node(f"{name}#{child}", "Scope", fields={"name": child}, children=_by_episode(scopes[child], episodes))
         for child in children
     ]
     return Node(name, "Trajectory", fields={"name": name}, children=_by_episode(nodes, episodes))
@@ -146,23 +131,13 @@ def _by_episode(nodes: list[Node], episodes: Mapping[str, Episode]) -> list[Node
     made: list[Node] = []
     for episode, group in groupby(nodes, key=lambda node: episodes.get(node.id)):
         steps = list(group)
-        made += steps if episode is None else [_episode(episode, steps)]
+        if episode is None:
+            made += steps
+            continue
+        times = {"started": episode.started_at, "ended": episode.ended_at}
+        fields = {name: _moment(time) for name, time in times.items() if time is not None}
+        made.append(Node(f"{episode.id}/{steps[0].id}", EPISODE, fields=fields, children=steps))
     return made
-
-
-def _episode(episode: Episode, steps: list[Node]) -> Node:
-    times = {"started": episode.started_at, "ended": episode.ended_at}
-    fields = {name: _moment(time) for name, time in times.items() if time is not None}
-    return Node(f"{episode.id}/{steps[0].id}", EPISODE, fields=fields, children=steps)
-
-
-def _named(trajectory: str, scope: str, steps: list[Node]) -> Node:
-    return Node(f"{trajectory}#{scope}", "Scope", fields={"name": scope}, children=steps)
-
-
-def _scope(entry: Entry, vocabulary: LabelVocabulary) -> str | None:
-    said = entry.labels.intent.scope if entry.labels else None
-    return vocabulary.canonical(LabelKind.SCOPE, said) if said else None
 
 
 def _step(entry: Entry, vocabulary: LabelVocabulary, *, trajectory: str, said: Sequence[Node]) -> Node:

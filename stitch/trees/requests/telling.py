@@ -31,10 +31,9 @@ def short(text: str, *, limit: int = 60) -> str:
 
 def lines_of(diff: TreeDiff) -> Iterator[str]:
     """A difference, one line a change: `+` was added, `-` removed, `>` moved, `~` a field says something else."""
-    for place in diff.removed:
-        yield f"- {called(place.node)}{_below(place.node)}  {place.path}  ({place.node.id})"
-    for place in diff.added:
-        yield f"+ {called(place.node)}{_below(place.node)}  {place.path}  ({place.node.id})"
+    for sign, places in (("-", diff.removed), ("+", diff.added)):
+        for place in places:
+            yield f"{sign} {called(place.node)}{_below(place.node)}  {place.path}  ({place.node.id})"
     for moved in diff.moved:
         yield f"> {called(moved.node)}  {moved.before} to {moved.after}  ({moved.node.id})"
     for changed in diff.changed:

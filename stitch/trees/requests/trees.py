@@ -49,11 +49,7 @@ class TreeSummary(NamedTuple):
 
 @told_in_a_line
 class Trees:
-    """The trees of one tenant. Reached as `Memory.trees`.
-
-    Args:
-        parts: Of the memory; no call can name another tenant's trees.
-    """
+    """The trees of one tenant, reached as `Memory.trees`; no call can name another tenant's."""
 
     def __init__(self, parts: TreeParts) -> None:
         self.asker, self._parts = parts.asker, parts
@@ -78,15 +74,9 @@ class Trees:
     ) -> VersionedTree:
         """Make a tree; when this returns, it is durable, as version `v1`.
 
-        Args:
-            name: How it is called.
-            source: The path of a file (XML, JSON, YAML or a Markdown outline), a dictionary, or a `Tree`.
-            schema: What edits have to keep to: a `Schema`, a dictionary, or the path of a YAML file. Inferred from the
-                tree if None.
-            form: The format of the file, if its name does not say it: `xml`, `json`, `yaml` or `outline`.
-            message: Why.
-            author: Who: a person, an agent, a model.
-            time: When, in ISO 8601; now if empty.
+        It is made of a file (`xml`, `json`, `yaml` or `outline`: say which as `form` if its name does not), a
+        dictionary, or a `Tree`. What edits have to keep to is a `Schema`, a dictionary, or the path of a YAML file;
+        inferred from the tree if None. `message`, `author` and `time` (ISO 8601; now if empty) are of the first commit.
 
         Raises:
             InputError: There is a tree of this name, the file is malformed or too large, or breaks the schema.
@@ -106,11 +96,7 @@ class Trees:
         return VersionedTree(log, self._parts)
 
     def open(self, name: str, *, branch: str = MAIN) -> VersionedTree:
-        """A tree by its name, on the last version of a branch.
-
-        Raises:
-            InputError: There is no such tree or branch.
-        """
+        """A tree by its name, on the last version of a branch."""
         log = self._log(tree_name(name))
         log.refresh()
         return VersionedTree(log, self._parts, branch=branch)
@@ -124,11 +110,7 @@ class Trees:
         return [self.summary(name) for name in self.names()]
 
     def summary(self, name: str) -> TreeSummary:
-        """A tree as it is listed.
-
-        Raises:
-            InputError: There is no such tree.
-        """
+        """A tree as it is listed."""
         own = self.open(name)
         history, tree = own.history(), own.tree
         last = history[-1]
@@ -143,17 +125,9 @@ class Trees:
     ) -> NodeSelection:
         """Ask all versions of a tree, or of all trees, by one path query, such as `/Version[message ~= "poster"]//POI`.
 
-        Versions stand in their order, each with `@number`, `@time`, `@author`, `@tree` and `message`, and with its tree
-        below it. Each node that is found says in which versions.
-
-        Args:
-            query: The query.
-            tree: Only this tree.
-            as_of: Only versions up to this time.
-            options: `threshold`, `margin`, `k` and `scorer`, as for `VersionedTree.select`.
-
-        Raises:
-            InputError: There is no such tree, or the query cannot be read.
+        Versions (up to `as_of`, a time) stand in their order, each with `@number`, `@time`, `@author`, `@tree` and
+        `message`, and with its tree below it. Each node that is found says in which versions. The options are those of
+        `VersionedTree.select`.
         """
         opened = [self.open(name) for name in ([tree] if tree is not None else self.names())]
         lines = {}
@@ -168,14 +142,8 @@ class Trees:
     def delete(self, name: str) -> ErasedTrees:
         """Erase a tree with all its versions, and search every file for what they said.
 
-        Steps that tell of its edits are steps, and stay.
-
-        Returns:
-            How much was erased, with the proof. What traces are left is in `proof.found`; copies made earlier are not
-            touched.
-
-        Raises:
-            InputError: There is no such tree.
+        Steps that tell of its edits are steps, and stay. What traces are left is in `proof.found`; copies made earlier
+        are not touched.
         """
         from stitch.lifecycle.erase import erase_trees
 
@@ -190,25 +158,18 @@ class Trees:
         """Erase nodes, or versions, from the whole history of a tree, and search every file for what they said.
 
         With a node goes what stood below it. Messages of commits that say what is gone are emptied. Ids of versions
-        stay as they are, and are not given again. Steps that tell of edits are steps, and stay.
-
-        Args:
-            name: Of the tree.
-            nodes: Ids of nodes, also of such as the last version does not have any more.
-            versions: Ids of versions.
-
-        Returns:
-            What was erased, with the proof. What traces are left is in `proof.found`.
+        stay as they are, and are not given again. Steps that tell of edits are steps, and stay. What traces are left is
+        in `proof.found`.
 
         Raises:
-            InputError: There is no such tree, node or version, or nothing would be left.
+            InputError: There is no such tree, node (in any version) or version, or nothing would be left.
             ConflictError: Somebody has committed meanwhile; nothing was erased.
         """
         from stitch.lifecycle.erase import erase_from_tree
 
         self._parts.process.check_writing()
         if not nodes and not versions:
-            raise nothing_to_erase()
+            raise InputError("nothing to erase is named", hint="name nodes or versions, or delete the whole tree")
         return erase_from_tree(
             self._ingestor, self._log(tree_name(name)), nodes=nodes, versions=versions,
             tenant=self._parts.tenant, folder=self._parts.folder,
@@ -227,18 +188,9 @@ class Trees:
 
 
 def given_schema(given: Schema | Mapping[str, Any] | str | PathLike[str] | None) -> Schema | None:
-    """The schema that is meant: itself, a dictionary, or the path of a YAML file.
-
-    Raises:
-        InputError: It is none.
-    """
+    """The schema that is meant: itself, a dictionary, or the path of a YAML file."""
     if given is None or isinstance(given, Schema):
         return given
     if isinstance(given, Mapping):
         return schema_of(given)
     return read_schema(file_text(Path(given)))
-
-
-def nothing_to_erase() -> InputError:
-    """The error where neither nodes nor versions are named."""
-    return InputError("nothing to erase is named", hint="name nodes or versions, or delete the whole tree")

@@ -23,7 +23,6 @@ from stitch.trees.core.nodes import Tree
 from stitch.trees.core.operations import Operation, operations_of
 from stitch.trees.core.reading import write_tree
 from stitch.trees.core.schema import Schema, infer, schema_of
-from stitch.trees.core.versions import TreeVersions
 from stitch.trees.requests.asking import SelectOptions, TreeAsker, asks_versions
 from stitch.trees.requests.telling import step_text
 
@@ -112,13 +111,8 @@ class VersionedTree:
         return f"<tree {self.name!r}, {self.version} of {self.branch}>"
 
     @property
-    def _log(self) -> TreeVersions:
+    def _log(self) -> TreeLog:
         self._parts.process.check()
-        return self._log_opened
-
-    @property
-    def _writer(self) -> TreeLog:
-        self._parts.process.check_writing()
         return self._log_opened
 
     # What it says.
@@ -165,34 +159,20 @@ class VersionedTree:
         return self._log.diff(self.at(before).id, self.version if after is None else self.at(after).id)
 
     def select(
-        self,
-        query: str,
-        *,
-        version: Time | None = None,
-        as_of: Time | None = None,
-        threshold: float | None = None,
-        margin: float | None = None,
-        k: int | None = None,
-        scorer: str | None = None,
+        self, query: str, *, version: Time | None = None, as_of: Time | None = None, **options: Unpack[SelectOptions]
     ) -> NodeSelection:
         """Find nodes by a path query; the language is in the README of `stitch/retrieve/path`.
 
         A query that begins with `/Version` asks all versions of the branch, such as
         `/Version[message ~= "poster"]//POI`; its nodes say in which they were found.
 
-        Args:
-            query: The query.
-            version: Which version; the one on which it stands, if none is named.
-            as_of: A time: the version that was the last one then; where all versions are asked, those up to then.
-            threshold: How sure each semantic condition has to be, from 0 to 1.
-            margin: How far below the best a node may be.
-            k: How many nodes at most.
-            scorer: Who judges semantic conditions.
+        Asked is the version on which it stands, another `version`, or the last one `as_of` a time; where all versions
+        are asked, those up to then. `threshold`: how sure each semantic condition has to be, from 0 to 1; `margin`: how
+        far below the best a node may be; `k`: how many nodes at most; `scorer`: who judges semantic conditions.
 
         Raises:
             InputError: The query cannot be read, or names a type of which there is no node.
         """
-        options: SelectOptions = {"threshold": threshold, "margin": margin, "k": k, "scorer": scorer}
         if version is not None:
             if as_of is not None:
                 raise two_moments()
@@ -220,12 +200,7 @@ class VersionedTree:
     # In words.
 
     def ask(self, request: str) -> TreeReply:
-        """Answer a question in words by a language model; the questions before are kept in mind. Nothing is changed.
-
-        Raises:
-            SettingsError: No model is set; the hint is the nearest path query that the words give.
-            ModelError: The model cannot be used.
-        """
+        """Answer a question as `request` does; the questions before are kept in mind. Nothing is changed."""
         from stitch.trees.requests.conversation import first_answer
 
         return first_answer(self.request(request, confirm=False))
@@ -233,12 +208,8 @@ class VersionedTree:
     def request(self, request: str, *, confirm: Confirm) -> list[TreeReply]:
         """Do what is said in words, by a language model: what it changes is proposed, checked, and then committed.
 
-        Args:
-            request: What to find, change or tell; several things at once are done in order.
-            confirm: Whether changes are committed; a function is shown each proposal with its diff, and says so.
-
-        Returns:
-            For each thing that was wanted what became of it.
+        Several things at once are done in order, and what became of each is told. A function as `confirm` is shown each
+        proposal with its diff, and says whether it is committed.
 
         Raises:
             SettingsError: No model is set; the hint is the nearest path query that the words give.
@@ -252,11 +223,7 @@ class VersionedTree:
         self._model_for(request)
 
     def conversation(self, request: str = "", *, turns: Iterable[str] = ()) -> TreeConversation:
-        """A conversation beside that of `ask` and `request`, in which some lines were said before.
-
-        Raises:
-            SettingsError: No model is set; the hint is the nearest path query that the request gives.
-        """
+        """A conversation beside that of `ask` and `request`, in which some lines were said before."""
         from stitch.trees.requests.conversation import TreeConversation
 
         self._parts.process.check()
@@ -297,12 +264,8 @@ class VersionedTree:
     ) -> Commit:
         """Do operations, all or none, and commit what comes of them; when this returns, the commit is durable.
 
-        Args:
-            operations: `SetField`, `Move`, `Delete`, `Add` and `Replace`, or their JSON.
-            message: Why.
-            author: Who: a person, an agent, a model.
-            time: When, in ISO 8601; now if empty.
-            trajectory: Where a step is left that tells of the edit.
+        Operations are `SetField`, `Move`, `Delete`, `Add` and `Replace`, or their JSON; the time is ISO 8601, now if
+        empty. A step in `trajectory` tells of the edit.
 
         Raises:
             EditRefusedError: One cannot be done, or breaks the schema; nothing was changed.
@@ -310,21 +273,16 @@ class VersionedTree:
         """
         new = self._new(operations_of(operations), message=message, author=author, time=time)
         if not new.operations:
-            raise nothing_to_commit()
+            raise InputError("there is nothing to commit: no operations", hint="SetField, Move, Delete, Add, Replace")
         return self._commit([new], trajectory=trajectory)[0]
 
     def edit_all(self, commits: Sequence[Mapping[str, Any]], *, trajectory: str | None = None) -> list[Commit]:
         """Make commits in the format of a history, all or none: each `{"operations", "message"?, "author"?, "time"?}`.
 
         One that says its `parent` has to come after that version. Those at the beginning that stand in the history
-        already (of the first version: that has no operations) are left out.
-
-        Args:
-            commits: In their order.
-            trajectory: Where a step is left that tells of each.
+        already (of the first version: that has no operations) are left out. A step in `trajectory` tells of each.
 
         Raises:
-            InputError: One is no commit.
             EditRefusedError: One cannot be made; none was.
             ConflictError: The first comes after another version than the one on which this stands.
         """
@@ -358,11 +316,7 @@ class VersionedTree:
     def set_schema(
         self, schema: Schema | Mapping[str, Any] | None, *, message: str = "", author: str = PERSON
     ) -> Commit:
-        """Set the schema that guards edits, as a commit; None stands for the one inferred from the tree.
-
-        Raises:
-            InputError: It is no schema, or the tree does not keep to it.
-        """
+        """Set the schema that guards edits, as a commit; None stands for the one inferred from the tree."""
         chosen = infer(self.tree) if schema is None else schema if isinstance(schema, Schema) else schema_of(schema)
         new = self._new([], message=message or "Another schema", author=author, time="")
         return self._commit([new._replace(schema=chosen)], trajectory=None)[0]
@@ -370,11 +324,7 @@ class VersionedTree:
     def revert(
         self, version: Time, *, message: str = "", author: str = PERSON, trajectory: str | None = None
     ) -> Commit:
-        """Restore a version of the tree, as a commit of its own that undoes nothing of the history.
-
-        Raises:
-            InputError: There is no such version, or the tree is as it was then.
-        """
+        """Restore a version of the tree, as a commit of its own that undoes nothing of the history."""
         then = self.at(version).id
         operations = self._log.diff(self.version, then).operations
         if not operations:
@@ -385,12 +335,9 @@ class VersionedTree:
         return self._commit([new], trajectory=trajectory)[0]
 
     def begin_branch(self, name: str, *, at: Time | None = None) -> VersionedTree:
-        """Begin another line of versions, at a version or where this stands; return the tree standing there.
-
-        Raises:
-            InputError: There is a branch of this name, or no such version.
-        """
-        self._writer.begin_branch(name, at=self.version if at is None else self.at(at).id)
+        """Begin another line of versions, at a version or where this stands; return the tree standing there."""
+        self._parts.process.check_writing()
+        self._log.begin_branch(name, at=self.version if at is None else self.at(at).id)
         return VersionedTree(self._log_opened, self._parts, branch=name)
 
     def _new(self, operations: Sequence[Operation], *, message: str, author: str, time: str) -> NewCommit:
@@ -399,8 +346,9 @@ class VersionedTree:
         return new_commit(incoming, done, message=message, author=author, time=time)
 
     def _commit(self, several: Sequence[NewCommit], *, trajectory: str | None) -> list[Commit]:
-        log, where = self._writer, None if trajectory is None else trajectory_name(trajectory)
-        made = log.append_all(several, branch=self.branch, parent=self.version)
+        self._parts.process.check_writing()
+        where = None if trajectory is None else trajectory_name(trajectory)
+        made = self._log.append_all(several, branch=self.branch, parent=self.version)
         for commit in made:
             before, self.version = self.version, commit.id
             if where is not None:
@@ -429,26 +377,19 @@ def new_commit(
     return NewCommit(operations, author or PERSON, message, clock.time(), commit_time(time), redacted=redacted)
 
 
-def nothing_to_commit() -> InputError:
-    """The error of an edit without operations."""
-    return InputError("there is nothing to commit: no operations", hint="SetField, Move, Delete, Add, Replace")
-
-
 _WORDS = {"message": "", "author": PERSON, "time": ""}
 """The fields of a commit of a file beside its operations, with their defaults."""
 
 
 def _is_known(said: Mapping[str, Any], known: Mapping[str, Commit]) -> bool:
     """Whether a commit of a file stands in the history already; a first one always does."""
-    if said.get("parent", "") is None and not said.get("operations"):
+    operations, own = said.get("operations"), known.get(str(said.get("version")))
+    if said.get("parent", "") is None and not operations:
         return True
-    own = known.get(str(said.get("version")))
     if own is None or (own.parent, own.message) != (said.get("parent"), said.get("message") or ""):
         return False
-    operations = said.get("operations")
-    if not isinstance(operations, list) or len(operations) != len(own.operations):
-        return False
-    return all(map(_is_same, operations, own.operations))
+    is_list = isinstance(operations, list) and len(operations) == len(own.operations)
+    return is_list and all(map(_is_same, operations or (), own.operations))
 
 
 def _is_same(said: object, done: Mapping[str, Any]) -> bool:

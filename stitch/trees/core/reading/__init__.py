@@ -51,11 +51,7 @@ def read_text(text: str, *, form: str | None = None) -> Tree:
 
 
 def read_mapping(said: Mapping[str, Any]) -> Tree:
-    """The tree that a dictionary says; see `stitch.trees.core.making.of_mapping`.
-
-    Raises:
-        InputError: It says none, or one that is too large or too deep.
-    """
+    """The tree that a dictionary says; see `stitch.trees.core.making.of_mapping`."""
     return Tree(make(of_mapping(said)))
 
 
@@ -92,11 +88,7 @@ def form_of_name(file: str) -> str | None:
 
 
 def file_text(path: Path) -> str:
-    """The text of a file.
-
-    Raises:
-        InputError: It cannot be read, is too large, or no text.
-    """
+    """The text of a file."""
     try:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:

@@ -38,11 +38,7 @@ _TAB_BLANKS = 4
 
 
 def read_outline(text: str) -> Said:
-    """The tree of an outline. If several nodes stand at its top, they are children of a node of type `Root`.
-
-    Raises:
-        InputError: A line cannot be read.
-    """
+    """The tree of an outline. If several nodes stand at its top, they are children of a node of type `Root`."""
     reader = _Reader()
     for number, line in enumerate(text.splitlines(), start=1):
         try:

@@ -23,11 +23,7 @@ _IN_ATTRIBUTE = {'"': "&quot;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"}
 
 
 def read_xml(text: str) -> Said:
-    """The tree of XML. Text between elements is their parent's; its blanks at the ends are not.
-
-    Raises:
-        InputError: It is malformed, or declares entities.
-    """
+    """The tree of XML. Text between elements is their parent's; its blanks at the ends are not."""
     try:
         root = fromstring(text.encode("utf-8", "replace").decode())  # a text: read whatever encoding it declares
     except DefusedXmlException as error:
