@@ -86,7 +86,7 @@ def fit_names(sets: Sets) -> Array:
 
 
 def measured(named: Sequence[Named], weights: Array) -> dict[str, Any]:
-    """How many scopes have a good candidate before all others, and an absurd one; equal ones share the place."""
+    """Shares of scopes with a good, and an absurd candidate before all others; equal ones share the place."""
     good = absurd = 0.0
     for each in named:
         scores = each.features @ weights

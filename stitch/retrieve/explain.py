@@ -29,8 +29,8 @@ from stitch.core import (
 )
 from stitch.core.intent import labels_in_words
 from stitch.core.ranking import DECIMALS
+from stitch.core.results import WITHHELD
 from stitch.errors import InputError
-from stitch.retrieve.relevance import WITHHELD
 
 if TYPE_CHECKING:
     from stitch.journal import Entry, Journal

@@ -23,7 +23,7 @@ import numpy as np
 
 from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
 from stitch.core.protocols import SnippetStore, WordCounts
-from stitch.core.results import WITHOUT_MODEL
+from stitch.core.results import WITHHELD, WITHOUT_MODEL
 from stitch.embed import StaticEmbedder
 from stitch.embed.lexical import index_of
 from stitch.errors import ModelError
@@ -52,8 +52,6 @@ Weights = Mapping[str, float]
 
 LEAST = 0.13
 """Of talks that have less than this chance nothing comes back, unless a request says otherwise."""
-WITHHELD = "nothing relevant"
-"""What is said of that in the trace of the answer."""
 ANSWERED: Weights = {"bias": -5.705, "near": 14.766, "both": 8.087, "absent": -3.302, "unnamed": -1.948}
 """Of `question_features`, for: anything bears on the question."""
 MEANT: Weights = {

@@ -129,7 +129,7 @@ class Counted:
 
 
 class Unpacked(RawIOBase):
-    """What a packed file holds; where it is broken it ends, and knows why."""
+    """Content of a packed file; where that is broken it ends, and knows why."""
 
     def __init__(self, packed: Counted) -> None:
         self.fault: Exception | None = None

@@ -98,7 +98,7 @@ class StepReader:
         self._reading.messages.people |= people_in({"users": parse(people)})
 
     def rest(self, number: int) -> Iterator[SourcedStep]:
-        """What programs noted behind the last step of the file, which ends with the line `number`."""
+        """Notes of programs behind the last step of the file, which ends with the line `number`."""
         for name, step in marks_left(self._reading):
             count = self._numbers[name] = self._numbers.get(name, -1) + 1
             identity = self._numbered(name, count) + self._after(name, step)

@@ -77,7 +77,7 @@ def phrases_of(reading: StepFeatures) -> dict[str, bool]:
 
 
 def _places(reading: StepFeatures) -> Iterator[tuple[str, int]]:
-    """What may name a scope, with its place in what is said, -1 if it has none."""
+    """Phrases that may name a scope, with their places in what is said, -1 for none."""
     if reading.said:
         for each in reading.mentions:
             if each.entity_type in _NAMING and each.value.casefold() not in reading.speakers and _is_name(each.value):
@@ -89,7 +89,7 @@ def _places(reading: StepFeatures) -> Iterator[tuple[str, int]]:
 
 
 def any_words(reading: StepFeatures) -> str:
-    """What names a scope where nothing better does: two words in a row that carry matter, or a tool; else empty."""
+    """Name of a scope where nothing better tells it: two words in a row that carry matter, or a tool; else empty."""
     said = phrases_in(reading.said, reading.language)
     carry = set(carrying([each.lower() for each in said], reading.language)) - _GENERAL
     pairs = (f"{one} {other}" for one, other in pairwise(said) if {one.lower(), other.lower()} <= carry)

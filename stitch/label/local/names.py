@@ -197,7 +197,7 @@ class ScopeNames:
         }
 
     def _rarity(self, candidate: _Candidate, scope: _Named) -> float:
-        """How much the words of a candidate tell its scope from the rest of the trajectory: c-TF-IDF."""
+        """Weight of the words of a candidate in its scope beside the rest of the trajectory: c-TF-IDF."""
         own = [(scope.counts.get(each, 0), self._said.get(each, 0)) for each in candidate.stems]
         return sum(log1p(here) * log1p(self._steps / (1 + said - here)) for here, said in own) / len(own)
 

@@ -1,4 +1,4 @@
-"""What is remembered of the scopes of one trajectory: of each its words, keys and speakers, and how they went on."""
+"""Memory of the scopes of one trajectory: of each its words, keys and speakers, and how they went on."""
 
 from __future__ import annotations
 
