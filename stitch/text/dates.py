@@ -8,6 +8,8 @@ Everything that reads a date reads it here.
 - A *span* is when a question says that something was ("two weeks ago", "in March"): `spans_of`.
 
 By hand, because no library was good enough at what people write: see `docs/decisions/013-dates-by-hand.md`.
+
+More than 400 lines because the forms of dates that sources write and those that people say share their parts.
 """
 
 from __future__ import annotations
