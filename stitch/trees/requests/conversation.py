@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from stitch.errors import EditRefusedError, InputError, StitchError
 from stitch.label.model.quoting import quote, shorten
@@ -17,14 +17,14 @@ from stitch.lm import LanguageModel, Purpose, charged_to
 from stitch.signatures.programs import TreeProgram
 from stitch.trees.core.differences import TreeDiff, diff
 from stitch.trees.core.edits import apply
-from stitch.trees.core.nodes import Node
+from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import Operation, operation_json, operations_of
 from stitch.trees.requests.telling import path_in, tree_inputs
 
 if TYPE_CHECKING:
     from stitch.retrieve.path import NodeSelection, SelectedNode
     from stitch.trees.core.commits import Commit
-    from stitch.trees.requests.versioned import VersionedTree
+    from stitch.trees.core.schema import Schema
 
 MOST_TRIES = 3
 """Tries of a query, or of operations: once, and again for what was wrong with them."""
@@ -95,11 +95,29 @@ Confirm: TypeAlias = bool | Callable[[TreeReply], bool]
 """Whether a proposal is committed; a function sees it first."""
 
 
+class EditableTree(Protocol):
+    """A tree of which a conversation is: a `VersionedTree`."""
+
+    @property
+    def tree(self) -> Tree:
+        """The nodes of the tree."""
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of its nodes."""
+
+    def select(self, query: str) -> NodeSelection:
+        """Find nodes by a path query."""
+
+    def edit(self, operations: Iterable[Operation], *, message: str, author: str) -> Commit:
+        """Commit operations."""
+
+
 class TreeConversation:
     """Requests about one tree, each with those before it in mind."""
 
     def __init__(
-        self, tree: VersionedTree, *, model: LanguageModel, tenant: str, program: TreeProgram | None = None
+        self, tree: EditableTree, *, model: LanguageModel, tenant: str, program: TreeProgram | None = None
     ) -> None:
         self._tree, self._model, self._tenant = tree, model, tenant
         self._program = program or TreeProgram()

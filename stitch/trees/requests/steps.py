@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from typing_extensions import Unpack
 
-from stitch.core import Episode, LabelKind, LabelVocabulary, Statement, StepState
+from stitch.core import Episode, LabelInventory, LabelKind, LabelVocabulary, Statement, StepState
 from stitch.core.cancellation import check_canceled
 from stitch.errors import InputError
 from stitch.text.dates import iso_of_seconds
@@ -27,7 +27,6 @@ from stitch.trees.requests.asking import EPISODE, KINDS, STATEMENT, THEME, Selec
 
 if TYPE_CHECKING:
     from stitch.journal import Entry
-    from stitch.memory import Memory
     from stitch.retrieve.path import NodeSelection
     from stitch.themes.reading import Themes
 
@@ -35,8 +34,25 @@ _OF_STEPS = frozenset({"Trajectory", "Scope", EPISODE, "Step"})
 """Types that stand above a step, or are one: to no theme."""
 
 
+class RemembersSteps(Protocol):
+    """A memory, as `stitch.memory` has it."""
+
+    def trajectories(self) -> Sequence[str]:
+        """The trajectories, the oldest first."""
+
+    def inventory(self, trajectory: str | None = None) -> LabelInventory:
+        """The labels of a trajectory, with their merges."""
+
+    def steps(self, trajectory: str) -> Iterator[Entry]:
+        """The steps of a trajectory, in order."""
+
+    @property
+    def hierarchy(self) -> Themes:
+        """Episodes, statements and themes."""
+
+
 def select_steps(
-    memory: Memory, query: str, *, trajectory: str | None, asker: TreeAsker, **options: Unpack[SelectOptions]
+    memory: RemembersSteps, query: str, *, trajectory: str | None, asker: TreeAsker, **options: Unpack[SelectOptions]
 ) -> NodeSelection:
     """Ask the steps of one trajectory, or of all.
 
@@ -53,7 +69,7 @@ def select_steps(
     return asker.select(query, steps_tree(memory, trajectory=trajectory, derived=named), kinds=KINDS, **options)
 
 
-def steps_tree(memory: Memory, *, trajectory: str | None = None, derived: frozenset[str] = frozenset()) -> Tree:
+def steps_tree(memory: RemembersSteps, *, trajectory: str | None = None, derived: frozenset[str] = frozenset()) -> Tree:
     """The steps of one trajectory, or of all, as a tree.
 
     Args:
@@ -92,7 +108,7 @@ def _statement(said: Statement) -> Node:
     return Node(said.id, STATEMENT, fields=fields)
 
 
-def _trajectory(memory: Memory, name: str, *, episodes_of: Themes | None, said_of: Themes | None) -> Node:
+def _trajectory(memory: RemembersSteps, name: str, *, episodes_of: Themes | None, said_of: Themes | None) -> Node:
     found = episodes_of.episodes(name) if episodes_of else ()
     episodes = {f"{name}/{step}": each for each in found for step in each.steps}
 
