@@ -9,10 +9,7 @@ import click
 from stitch.console.lazy import LazyGroup
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "retrieval": (
-        "stitch.bench.suites.retrieval:command",
-        "Find the evidence of questions, in any set of the generic format.",
-    ),
+    "retrieval": ("stitch.bench.suites.retrieval:command", "Evidence of questions, in any set of the generic format."),
     "came": ("stitch.bench.suites.retrieval:came", "CAME-Bench: the release, the example, or a generated set."),
     "locomo": ("stitch.bench.suites.retrieval:locomo", "The official LoCoMo file."),
     "longmemeval": ("stitch.bench.suites.retrieval:longmemeval", "An official LongMemEval file."),

@@ -115,7 +115,8 @@ def _newest_first(data: Path) -> Figures:
         for question in asked.questions:
             if question.type != "knowledge-update":
                 continue
-            memory.add_many(list(talks[question.trajectory]), trajectory=question.trajectory)
+            steps = talks[question.trajectory]
+            memory.add_many(list(steps), trajectory=question.trajectory)
             hits = memory.search(
                 question.text,
                 k=10,
@@ -123,8 +124,8 @@ def _newest_first(data: Path) -> Figures:
                 trajectory=question.trajectory,
                 asked_at=question.asked_at,
             ).hits
-            told = [hit.snippet.position for hit in hits if hit.snippet.step in question.evidence]
-            newest = max(at for at, step in enumerate(talks[question.trajectory]) if step.id in question.evidence)
+            told = [hit.snippet.step for hit in hits if hit.snippet.step in question.evidence]
+            newest = [step.id for step in steps if step.id in question.evidence][-1]
             if len(told) > 1 and newest in told:
                 first.append(told[0] == newest)
     return {"newest first": sum(first) / len(first)}

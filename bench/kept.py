@@ -71,16 +71,7 @@ def _asked_file(folder: Path) -> Path:
 
 
 class RequestFile(DeferredCompletion):
-    """A file of what a run asks, to be answered elsewhere: one request a line, each once.
-
-    Args:
-        file: Where it is; what is there stays until `clear`.
-        folder: Of the run, which keeps in mind what was asked: no other reply is taken in.
-        form: Of a line.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
+    """A file of what a run asks, to be answered elsewhere: one request a line, each once, until `clear`."""
 
     def __init__(self, file: Path, *, folder: Path, form: BatchFormat = "neutral") -> None:
         super().__init__(self._write)

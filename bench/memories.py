@@ -30,13 +30,7 @@ MATCHED_SHOWN = 20
 
 
 class SharedMemory:
-    """A memory of some trajectories in a temporary folder, for all methods that search it.
-
-    Args:
-        open_in: Makes the memory.
-        keep: Where it stays when it is closed, so that what was paid for labels is not paid again.
-        fills: Whether contexts are filled, as in the paper.
-    """
+    """A memory of some trajectories in a temporary folder, for all methods that search it."""
 
     memory: Memory
     """The memory; `take_in` comes first."""
@@ -88,14 +82,7 @@ class SharedMemory:
 
 
 class MemoryMethod:
-    """A method that searches a memory.
-
-    Args:
-        name: The name under which it is reported.
-        shared: Holds the memory.
-        choose: The labels to search by.
-        retriever: Which one answers; that of the settings by default.
-    """
+    """A method that searches a memory."""
 
     def __init__(self, name: str, shared: SharedMemory, choose: FilterChoice, *, retriever: str | None = None) -> None:
         self.name, self.shared = name, shared

@@ -102,12 +102,6 @@ def configured_model(
 ) -> LanguageModel | None:
     """The model that settings name (`STITCH_MODEL` or a settings file); None if they name none.
 
-    Args:
-        name: Another model, at the same provider's address if settings name one.
-        sampling: How it is to answer.
-        completion: Answers in the place of a provider.
-        price: Of another model; what it costs is not known if None.
-
     Raises:
         SettingsError: Settings contradict each other.
         ModelUnavailableError: The network is off and the model is not on this machine.
@@ -142,12 +136,7 @@ def configured_program() -> AnswerProgram:
 
 
 class ModelAnswerer:
-    """Answers questions from contexts, in one call each.
-
-    Args:
-        model: The model.
-        program: The prompts; those that the settings name (`answer_program`), or as they stand in the code, if None.
-    """
+    """Answers questions from contexts, in one call each."""
 
     def __init__(self, model: LanguageModel, *, program: AnswerProgram | None = None) -> None:
         self._model = model

@@ -30,14 +30,7 @@ Method = Ranker | MemoryMethod
 
 
 class Bench:
-    """The ground of methods: the data set, and memories that several of them share.
-
-    Args:
-        data: The set.
-        labels: Who labels, or files of written labels.
-        keep: Where memories stay when they are closed; None if they are removed.
-        filters: The labels chosen for each question; the memory chooses if it is None.
-    """
+    """The ground of methods: the data set, and memories that several of them share."""
 
     def __init__(self, data: DataSet, labels: str, *, keep: Path | None, filters: Path | None) -> None:
         self.data, self._labels, self._keep, self._filters = data, labels, keep, filters

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stitch.core import Trajectory
 from stitch.sources.given import step_of
@@ -34,7 +34,8 @@ class Sample(NamedTuple):
 
 def sample(name: str) -> Sample:
     """Read a sample: `trip`, in which a household matter comes between two cities, or `bugs`, two bugs by turns."""
-    steps = tuple(step_of({key: value for key, value in row.items() if key != "trajectory"}) for row in _lines(name))
+    rows = map(json.loads, _read(f"{name}.jsonl").splitlines())
+    steps = tuple(step_of({key: value for key, value in row.items() if key != "trajectory"}) for row in rows)
     asked = json.loads(_read("questions.json"))[name]
     questions = tuple(SampleQuestion(**{**each, "evidence": tuple(each["evidence"])}) for each in asked)
     return Sample(name, Trajectory(id=name, steps=steps), questions)
@@ -47,7 +48,3 @@ def outline() -> str:
 
 def _read(name: str) -> str:
     return files("stitch.examples").joinpath(name).read_text(encoding="utf-8")
-
-
-def _lines(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in _read(f"{name}.jsonl").splitlines()]

@@ -38,15 +38,7 @@ def find_encoded(folder: Path) -> Path | None:
 
 
 def download_release(folder: Path, *, fetch: Callable[..., Any] | None = None) -> None:
-    """Fetch the encoded release into a folder, unless it is there; a download that broke off is completed.
-
-    Args:
-        folder: Where it goes.
-        fetch: Fetches, as `huggingface_hub.snapshot_download` does, which is the default.
-
-    Raises:
-        InputError: It cannot be fetched, or what came is no release.
-    """
+    """Fetch the encoded release into a folder, unless it is there; a download that broke off is completed."""
     if find_encoded(folder):
         return
     if fetch is None:

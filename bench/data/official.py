@@ -8,14 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stitch.bench.data.sets import (
-    check_questions,
-    digest_of,
-    read_json,
-    required,
-    set_name,
-    trajectory_from,
-)
+from stitch.bench.data.sets import check_questions, digest_of, read_json, required, set_name, trajectory_from
 from stitch.bench.data.types import DataSet, Question
 from stitch.errors import InputError
 

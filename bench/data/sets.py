@@ -112,11 +112,6 @@ def gold_labels(record: Any) -> GoldLabels:
 def check_questions(questions: Collection[Question], *, known: Mapping[str, frozenset[str]], where: str) -> None:
     """Check that there are questions, each with an id of its own, about what exists.
 
-    Args:
-        questions: The questions of a set.
-        known: All step ids by trajectory, those of empty steps included.
-        where: Names the file in messages.
-
     Raises:
         InputError: There is none, an id is repeated, or a trajectory or an evidence step does not exist.
     """

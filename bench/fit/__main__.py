@@ -36,10 +36,7 @@ def group() -> None:
 def main() -> None:
     """Run the command and end the process."""
     try:
-        group.main(prog_name="python -m stitch.bench.fit", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        group.main(prog_name="python -m stitch.bench.fit")
     except StitchError as error:
         click.echo(f"error: {error.message}" + (f"\nhint: {error.hint}" if error.hint else ""), err=True)
         sys.exit(error.exit_code)

@@ -11,7 +11,7 @@ import csv
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import numpy as np
@@ -30,13 +30,8 @@ RIDGE = 0.01
 _MOST_STEPS = 400
 
 
-class Named(NamedTuple):
-    """The candidates of a scope: their features, and what was judged of each, 1 good, -1 absurd, 0 neither."""
-
-    features: Array
-    judged: Array
-
-
+Named = tuple[Array, Array]
+"""The features of candidates of a scope, and what was judged of each: 1 good, -1 absurd, 0 neither."""
 Sets = Mapping[str, Sequence[Named]]
 
 
@@ -72,8 +67,8 @@ def named_in(steps: Sequence[Step], judged: Mapping[str, tuple[Sequence[str], Se
             names.extend(reading, scope.number)
         good, absurd = judged.get(str(steps[scope.spans[0][0]].id), ((), ()))
         if good and (features := names.features(scope.number, scope.gist, most=len(reading.text) * len(steps))):
-            told = [float(each in good) - float(each in absurd) for each in features]
-            found[scope.number] = Named(np.array(list(features.values())), np.array(told))
+            told = np.array([float(each in good) - float(each in absurd) for each in features])
+            found[scope.number] = np.array(list(features.values())), told
         if (joined := tracker.rejoin()) is not None:
             names.join(*(each.number for each in joined))
     return [own for number, own in found.items() if tracker.scopes[number].into is None]
@@ -81,18 +76,17 @@ def named_in(steps: Sequence[Step], judged: Mapping[str, tuple[Sequence[str], Se
 
 def fit_names(sets: Sets) -> Array:
     """The weights by which good names stand before all other candidates; every set counts the same."""
-    lists = [[(each.features, (each.judged > 0).astype(float)) for each in own] for own in sets.values()]
-    return listwise([[each for each in own if each[1].any()] for own in lists], ridge=RIDGE)
+    return listwise(
+        [[(rows, judged > 0) for rows, judged in own if (judged > 0).any()] for own in sets.values()], ridge=RIDGE
+    )
 
 
 def measured(named: Sequence[Named], weights: Array) -> dict[str, Any]:
     """Shares of scopes with a good, and an absurd candidate before all others; equal ones share the place."""
-    good = absurd = 0.0
-    for each in named:
-        scores = each.features @ weights
-        first = each.judged[scores >= scores.max() - 1e-9]
-        good, absurd = good + float((first > 0).mean()), absurd + float((first < 0).mean())
-    return {"scopes": len(named), "good": good / len(named), "absurd": absurd / len(named)}
+    scored = [(rows @ weights, judged) for rows, judged in named]
+    first = [judged[scores >= scores.max() - 1e-9] for scores, judged in scored]
+    shares = {"good": [(own > 0).mean() for own in first], "absurd": [(own < 0).mean() for own in first]}
+    return {"scopes": len(named), **{name: float(np.mean(each)) for name, each in shares.items()}}
 
 
 @click.command()
@@ -106,11 +100,7 @@ def command(data: Path, out: Path | None) -> None:
       python -m stitch.bench.fit names --data ../shared/data --out stitch/label/local
     """
     sets = read_sets(data)
-    every, weights = [each for own in sets.values() for each in own], fit_names(sets)
-    print_table(
-        {name: measured(own, others) for name, own, others in left_out(sets, fit_names)}, title="the set left out"
-    )
-    alone = {name: measured(every, np.eye(len(FEATURES))[place]) for place, name in enumerate(FEATURES)}
-    print_table({**alone, "all, fitted": measured(every, weights)}, title="one feature alone")
+    rows = {name: measured(own, others) for name, own, others in left_out(sets, fit_names)}
+    print_table(rows, title="the set left out")
     if out is not None:
-        write_weights(out, names=dict(zip(FEATURES, weights.round(2).tolist(), strict=True)))
+        write_weights(out, names=dict(zip(FEATURES, fit_names(sets).round(2).tolist(), strict=True)))

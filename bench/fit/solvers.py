@@ -31,12 +31,7 @@ def logistic(rows: Array, right: Array, *, counts: Array, ridge: float, intercep
 
 
 def listwise(groups: Sequence[Sequence[tuple[Array, Array]]], *, ridge: float) -> Array:
-    """The weights, none below 0, by which right rows stand before others: a conditional logit of each list.
-
-    Args:
-        groups: Lists of rows, each with which of them are right; every group counts as much as another.
-        ridge: The penalty on squares of weights.
-    """
+    """The weights, none below 0, by which right rows stand first: a conditional logit, each group counting the same."""
     from scipy.optimize import minimize
 
     tables = [np.concatenate([rows for rows, _ in own]) for own in groups]

@@ -82,19 +82,12 @@ _FIRST_GUESS = {"travel": 340, "debate": 365}
 def generate(
     domain: str, size: Size, *, seed: str, write: Realize | None = None, writers: int = 1, wording: Wording = PLAIN
 ) -> GeneratedTrajectory:
-    """Generate one trajectory with its questions, verified.
+    """Generate one trajectory of a domain (`travel`, `debate`) with its questions, verified.
 
-    The same arguments give the same trajectory, on any machine; with `write`, if it does.
-
-    Args:
-        domain: `travel` or `debate`.
-        size: How large it shall be; tokens by the offline estimate.
-        seed: Whatever tells this trajectory from others.
-        write: Writes the text of an operation, such as a model. What does not pass the check twice is written by the
-            templates. The length is not corrected then, as writing may be dear.
-        writers: How many operations are written at the same time; `write` is then called from several threads.
-        wording: How people talk. The plan is that of the plain wording of this size and seed, so that the same
-            trajectory can be had in several wordings; it is as long as these people are.
+    The same arguments give the same trajectory, on any machine; with `write`, if it does. It writes the text of an
+    operation, as a model does, in so many threads (`writers`). What does not pass the check twice is written by the
+    templates, and the length is not corrected then, as writing may be dear. The plan is that of the plain wording of
+    this size and seed, so that the same trajectory can be had in several wordings.
 
     Raises:
         VerificationError: The text does not say what the plan says.

@@ -237,14 +237,10 @@ def judge_by(form: AnswerForm, judge: Judge, question: str, *, gold: str, genera
 def score_by(
     form: AnswerForm, *, gold: str, generated: str, count: int | Unscored, given: int | None = None
 ) -> AnswerSetScore | Unscored:
-    """The score of a judged answer, by its form.
+    """The score of a judged answer, by its form: one is right or wrong, of a set candidates count, of a plan slots.
 
-    Args:
-        form: A single answer is right or wrong; of a set candidates are counted, of a plan slots.
-        gold: The gold answer.
-        generated: The answer; an empty one scores 0.
-        count: How much of it a judge found correct; what is more than there is on either side is cut.
-        given: How many slots of a plan the judge saw filled; the parts of the text are counted if it did not say.
+    Of what a judge found correct, no more counts than there is on either side. Where it does not say how many slots
+    of a plan were filled (`given`), the parts of the text are counted.
     """
     if isinstance(count, Unscored):
         return count

@@ -74,13 +74,7 @@ class SelectionDiagnostics(NamedTuple):
 def diagnose_selection(
     selected: Set[Hashable], labels: Mapping[str, Set[Hashable]], *, gold: Collection[str]
 ) -> SelectionDiagnostics | Unscored:
-    """Diagnose one question.
-
-    Args:
-        selected: The labels of the filter; an empty one overlaps nowhere.
-        labels: The labels of every candidate step, by step id.
-        gold: The gold steps; those that are no candidates have no overlap.
-    """
+    """Diagnose one question; gold steps that are no candidates have no overlap."""
     gold = dict.fromkeys(gold)
     if not gold:
         return Unscored("no gold step")

@@ -30,12 +30,8 @@ class WindowLessons:
     An example has the fields of the prompt `LabelWindow` as the labeler fills them, with the past as gold has it. It
     has no readings: names of gold are not what a prompt should show, so give optimizers `max_labeled_demos=0`.
 
-    Args:
-        data: What `stitch optimize windowed --train` takes: labeled trajectories, CAME-Bench, or a memory with
-            corrections.
-        limit: At most so many examples to learn from, and to judge by.
-        tenant: Whose corrections, where data are a memory.
-        seed: Of what is drawn.
+    Data are what `stitch optimize windowed --train` takes: labeled trajectories, CAME-Bench, or a memory with
+    corrections (of a `tenant`). At most `limit` examples are drawn to learn from, and to judge by.
 
     Raises:
         InputError: The data cannot be read, or have too few labels.
