@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dspy
@@ -49,6 +50,7 @@ class Recall(dspy.Module):
 
     def __init__(self, memory: Memory, **options: Any) -> None:
         super().__init__()
+        signature(memory.search).bind("", **options)  # one that is none is told at once
         self.memory, self._options = memory, options
 
     def forward(self, query: str, k: int | None = None) -> Any:
