@@ -11,8 +11,17 @@ from enum import Enum
 
 from stitch.core import SearchRequest
 from stitch.core.text_cache import text_cache
-from stitch.text.dates import MONTH, WEEKDAY, Span, day_of, find_moments, spans_of, without_relative_times
-from stitch.text.languages import content_stems, is_foreign, language_of
+from stitch.text.dates import (
+    MONTH,
+    WEEKDAY,
+    Span,
+    day_of,
+    find_moments,
+    months_abroad,
+    spans_of,
+    without_relative_times,
+)
+from stitch.text.languages import content_stems, content_words, is_foreign, language_of
 from stitch.text.phrases import noun_phrases
 from stitch.text.words import FUNCTION_WORDS, stem, word_set, words
 
@@ -186,6 +195,7 @@ _ONCE = word_set(
 """Words of a question for what was once so, for a time that passed, or for advice."""
 _OF_ANY_DAY = word_set(
     "say said says tell told talk talked speak spoke happen happened discuss discussed do did go went mentioned day"
+    " passiert geschah besprochen erzählt pasó ocurrió hice hicimos hablamos passé arrivé"
 )
 """Words of a question for whatever there was on a day."""
 _DAY_WORD = re.compile(rf".*\d.*|{MONTH}|{WEEKDAY}")
@@ -275,14 +285,15 @@ def read_question(text: str, asked: int | None = None) -> Question:
         lists=lists is not None or _ASKS_FOR_ALL.search(rest) is not None,
         asks_for_names=by_name,
         spans=spans,
-        of_a_day=bool(spans) and _says_no_more_than_a_day(frozenset(words(without_relative_times(text)))),
+        of_a_day=bool(spans) and _says_no_more_than_a_day(without_relative_times(text)),
         stands=not spans and (_stands(said) if not order else order > 0 and not said.isdisjoint(_NOW)),
         order=order,
     )
 
 
-def _says_no_more_than_a_day(said: frozenset[str]) -> bool:
-    return all(map(_DAY_WORD.fullmatch, said - FUNCTION_WORDS - _OF_ANY_DAY))
+def _says_no_more_than_a_day(text: str) -> bool:
+    said = {*content_words(text)} - FUNCTION_WORDS - _OF_ANY_DAY - months_abroad().keys()
+    return all(map(_DAY_WORD.fullmatch, said))
 
 
 def _split(text: str) -> tuple[str, str]:

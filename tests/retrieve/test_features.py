@@ -209,7 +209,18 @@ def test_of_a_day_alone_what_was_said_then_stands_first() -> None:
         talk = (said(1, happened="2023-05-08", alike=0.0), said(2, happened="2023-06-08", alike=0.9))
         first, _ = ranked(pool_of(query, talk), rule=OF_A_DAY)
         assert first.snippet.step == "1"
-    for query in ("What was the fare on 8 May 2023?", "What did we pay last week?", "What was said?"):
+    for query in (
+        "Was habe ich am 08.05.2023 gemacht?",
+        "¿Qué hice el 8 de mayo de 2023?",
+        "Que s'est passé le 8 mai ?",
+    ):
+        assert read_question(query).of_a_day
+    for query in (
+        "What was the fare on 8 May 2023?",
+        "What did we pay last week?",
+        "What was said?",
+        "Was hat Anna am 8. Mai 2023 gekauft?",
+    ):
         assert not read_question(query, asked=day_of("2023-05-20")).of_a_day
     assert read_question("What happened last week?", asked=day_of("2023-05-20")).of_a_day
 
