@@ -19,21 +19,20 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from stitch.core.arguments import checked, telling
 from stitch.core.process import ForkGuard
-from stitch.core.progress import tell
 from stitch.errors import InputError, OwnerLostError, SettingsError, StitchError, StoreError, StoreUnavailableError
 from stitch.lifecycle.folder import SERVED
 from stitch.memory import Memory
 from stitch.server import address
 from stitch.server.methods import Method, call_method, method_named, method_names
-from stitch.server.protocol import LINES, TENANT, Failure, Hello, Welcome, as_error
+from stitch.server.protocol import JSON, LINES, TENANT, Failure, Hello, Welcome, as_error
 
 Kind = TypeVar("Kind", bound=type[Any])
 
 _CONNECT_S = 10.0
 _JOINING_S = 60.0
 """So long an owner is waited for that has to begin to answer first."""
-_ANSWER_S = 600.0
-"""So long an answer is waited for over a network."""
+_ANSWER_S = 3_600.0
+"""So long an answer is waited for over a network; at the socket of a folder, for as long as there is an owner."""
 _FAILURE = TypeAdapter(Failure)
 
 
@@ -89,11 +88,7 @@ class Place:
             with closing(response):
                 response.read()
                 raise self._refused(response)
-        answer = self._answer(method, response)
-        if method.streams:
-            return answer
-        [value] = answer
-        return value
+        return self._items(method, response) if method.streams else self._read(method.result, response.content)
 
     def _send(self, method: Method, body: bytes | Iterator[bytes]) -> httpx.Response:
         if self._socket is not None and not self._socket.exists():
@@ -104,15 +99,12 @@ class Place:
             nonlocal unsent
             unsent = unsent or event in ("http11.send_request_headers.failed", "http11.send_request_body.failed")
 
+        headers = {"Content-Type": LINES if method.takes_lines else JSON}
         request = self.http.build_request(
-            "POST",
-            f"/v1/call/{method.name}",
-            content=body,
-            headers={"Content-Type": LINES if method.takes_lines else "application/json"},
-            extensions={"trace": note, "timeout": self._timeout},
+            "POST", f"/v1/call/{method.name}", content=body, headers=headers, extensions={"trace": note}
         )
         try:
-            return self.http.send(request, stream=True)
+            return self.http.send(request, stream=method.streams)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise NotBegunError(_reason(error)) from error
         except httpx.TransportError as error:
@@ -121,29 +113,16 @@ class Place:
                 raise NotBegunError(_reason(error)) from error
             raise self._lost(method) from error
 
-    @property
-    def _timeout(self) -> dict[str, float | None]:
-        return httpx.Timeout(_ANSWER_S if self._socket is None else None, connect=_CONNECT_S).as_dict()
-
-    def _answer(self, method: Method, response: httpx.Response) -> Iterator[Any]:
-        """The items of an answer, or its value alone; progress is told on the way."""
-        is_whole = False
+    def _items(self, method: Method, response: httpx.Response) -> Iterator[Any]:
+        """The items of an answer, a line each."""
         with closing(response):
             try:
                 for line in _lines(response.iter_bytes()):
-                    kind, _, value = line.rpartition(b"}")[0].partition(b":")
-                    if kind == b'{"progress"':
-                        tell(*json.loads(value))
-                    elif kind == b'{"error"':
-                        raise as_error(self._read(_FAILURE, value))
-                    else:
-                        is_whole = kind != b'{"item"'  # it is read to its end, so that the connection can be used again
-                        if kind != b'{"end"':
-                            yield self._read(method.result, value)
+                    if not line.startswith(b"["):
+                        raise as_error(self._read(_FAILURE, line))
+                    yield self._read(method.result, line[1:-1])
             except httpx.TransportError as error:
                 raise self._lost(method) from error
-        if not is_whole:
-            raise self._lost(method)
 
     def _lost(self, method: Method) -> OwnerLostError:
         reads = method.action == "read"
@@ -267,7 +246,7 @@ def owner_at(folder: Path, *, tenant: str, settings: Mapping[str, Any]) -> Place
     uds = None if at_port else known.socket
     transport = httpx.HTTPTransport(uds=uds, verify=False)  # or it reads all certificates of the machine for nothing
     url = f"http://127.0.0.1:{known.port}" if at_port else "http://localhost"
-    http = httpx.Client(base_url=url, headers=headers, transport=transport, trust_env=False)
+    http = httpx.Client(base_url=url, headers=headers, transport=transport, trust_env=False, timeout=_timeout(None))
     socket = None if uds is None else Path(uds)
     try:
         return Place(http, where=f"the memory {str(folder)!r}", socket=socket, hello=Hello(settings=settings))
@@ -293,13 +272,18 @@ def server_at(location: str, *, key: str | None) -> Place:
     if parts.username is not None:
         raise SettingsError("the URL of a server holds no key", hint="give it as key=..., or as STITCH_KEY")
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-    http = httpx.Client(base_url=url, headers=headers, trust_env=False, verify=parts.scheme == "https")
+    is_safe, timeout = parts.scheme == "https", _timeout(_ANSWER_S)
+    http = httpx.Client(base_url=url, headers=headers, trust_env=False, verify=is_safe, timeout=timeout)
     try:
         return Place(http, where=f"the server {url}", socket=None, hello=Hello())
     except NotBegunError as error:
         raise StoreUnavailableError(
             f"no server answers at {url}: {error}", hint="start it there: stitch serve --memory DIR"
         ) from error.__cause__
+
+
+def _timeout(answer_s: float | None) -> httpx.Timeout:
+    return httpx.Timeout(answer_s, connect=_CONNECT_S)
 
 
 def _plain_arguments(arguments: Mapping[str, Any], method: Method) -> Mapping[str, Any]:
@@ -325,13 +309,10 @@ def _with_lines(first: bytes, lines: Iterable[str | bytes]) -> Iterator[bytes]:
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    rest: list[bytes] = []
+    rest = b""
     for chunk in chunks:
-        first, *more = chunk.split(b"\n")
-        rest.append(first)
-        for each in more:
-            yield b"".join(rest)
-            rest = [each]
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
 
 
 def _cause(error: BaseException) -> BaseException:

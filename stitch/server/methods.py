@@ -47,6 +47,10 @@ class Method(Procedure):
         """The codec of its result, or of each item of it."""
         return TypeAdapter(_traveling(self.answered))
 
+    def written(self, answer: Any) -> bytes:
+        """A result, or an item of it, as JSON."""
+        return self.result.dump_json(answer)
+
 
 class TreePlace(NamedTuple):
     """A tree, and where in its history somebody stands."""

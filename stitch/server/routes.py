@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import aclosing
 from functools import cache, partial
 from http import HTTPStatus
@@ -226,7 +226,7 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
         if operation.streams:
             return Lines(await threads.run(request, lambda: begun(run())), written=operation.written)
         work = threads.search if operation.is_search else threads.run
-        return Response(operation.written(await work(request, run)), media_type=JSON)
+        return Response(await work(request, lambda: operation.written(run())), media_type=JSON)
 
     return _signed(answer, operation, Query() if operation.method == "GET" else Body())
 
@@ -236,15 +236,19 @@ def _lines_endpoint(operation: Operation) -> Callable[..., Any]:
 
     async def answer(request: Request, memory: Memory, asked: BaseModel) -> Response:
         check_type(request.headers, LINES)
-        async with aclosing(lines_of(request)) as coming:
-            lines = taken_here(coming, asyncio.get_running_loop())
-            work = partial(operation.run, memory, lines, **dict(asked))
-            return Response(operation.written(await served_of(request).threads.step(work)), media_type=JSON)
+        return await answer_lines(request, lambda lines: operation.written(operation.run(memory, lines, **dict(asked))))
 
     return _signed(answer, operation, Query())
 
 
-def lines_of(request: Request) -> AsyncGenerator[list[bytes], None]:
+async def answer_lines(request: Request, written: Callable[[Iterator[bytes]], bytes]) -> Response:
+    """The answer of work that takes the lines of a body, which are read as it asks for them."""
+    async with aclosing(_lines_of_body(request)) as coming:
+        lines = taken_here(coming, asyncio.get_running_loop())
+        return Response(await served_of(request).threads.step(lambda: written(lines)), media_type=JSON)
+
+
+def _lines_of_body(request: Request) -> AsyncGenerator[list[bytes], None]:
     """The lines of a body; see `read_lines`."""
     served = served_of(request)
     return read_lines(request, line_bytes=served.limits.line_bytes, closing=served.closing)
@@ -270,5 +274,5 @@ async def _stream(
 ) -> Response:
     check_type(request.headers, LINES)
     served, store = served_of(request), partial(store_lines, memory, trajectory, wait, again)
-    taken = take_lines(lines_of(request), store, threads=served.threads, closing=served.closing)
+    taken = take_lines(_lines_of_body(request), store, threads=served.threads, closing=served.closing)
     return WhileReading(taken, media_type=LINES)

@@ -24,7 +24,7 @@ from stitch.core import Receipt, Step
 from stitch.core.steps import Name
 from stitch.errors import InputError
 from stitch.server.errors import RefusalError, failure_told, first_mistake
-from stitch.server.protocol import LINES, Failure, failure_of
+from stitch.server.protocol import LINES, failure_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -235,27 +235,16 @@ class Lines(StreamingResponse):
     Args:
         items: The items.
         written: Writes one as a line.
-        failed: Writes why it broke off.
-        end: The last line of an answer that is whole.
     """
 
     media_type = LINES
 
-    def __init__(
-        self,
-        items: Iterable[Any],
-        *,
-        written: Callable[[Any], bytes],
-        failed: Callable[[Failure], bytes] = lambda failure: failure.model_dump_json().encode(),
-        end: bytes = b"",
-    ) -> None:
-        super().__init__(_pieces(items, written, failed, end))
+    def __init__(self, items: Iterable[Any], *, written: Callable[[Any], bytes]) -> None:
+        super().__init__(_pieces(items, written))
 
 
-def _pieces(
-    items: Iterable[Any], written: Callable[[Any], bytes], failed: Callable[[Failure], bytes], end: bytes
-) -> Iterator[bytes]:
-    together, size = list[bytes](), 0
+def _pieces(items: Iterable[Any], written: Callable[[Any], bytes]) -> Iterator[bytes]:
+    together, size, end = list[bytes](), 0, b""
     try:
         for item in items:
             together.append(written(item))
@@ -264,6 +253,6 @@ def _pieces(
                 yield b"\n".join((*together, b""))
                 together, size = [], 0
     except Exception as error:  # noqa: BLE001 - the status is sent long since: the last line says it
-        end = failed(failure_told(error)) + b"\n"
+        end = failure_told(error).model_dump_json().encode() + b"\n"
     if together or end:
         yield b"\n".join((*together, end))
