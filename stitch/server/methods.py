@@ -62,7 +62,7 @@ class TreePlace(NamedTuple):
 
 _OWN: Mapping[str, str] = {
     "flush": "stitch.server.operations.steps:flush",
-    "tree.request": "stitch.server.trees:request_of_tree",
+    "tree.request": "stitch.server.operations.trees:requested",
 }
 """Methods that answer in a form of their own, and functions that do."""
 

@@ -2,57 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import Unpack, override
 
 from stitch.server.client import Client, Remote, passed_on
 from stitch.server.methods import TreePlace, method_named
-from stitch.trees.core.commits import Commit
 from stitch.trees.core.differences import TreeDiff, diff
 from stitch.trees.core.edits import apply
 from stitch.trees.core.nodes import Tree
 from stitch.trees.core.operations import node_json, operation_json, operations_of
 from stitch.trees.core.reading import read_tree
 from stitch.trees.requests.asking import SelectOptions
-from stitch.trees.requests.conversation import TreeTask
 from stitch.trees.requests.trees import Trees, given_schema
 from stitch.trees.requests.versioned import TreeVersion, VersionedTree
 
 if TYPE_CHECKING:
     from stitch.core.times import Time
     from stitch.retrieve.path import NodeSelection
+    from stitch.server.operations.trees import ReplyRow, TreeAnswered
     from stitch.trees.requests.conversation import Confirm, TreeReply
-
-
-class Answered(NamedTuple):
-    """The outcome of the tasks of a request in words."""
-
-    replies: Sequence[Mapping[str, Any]]
-    left: Sequence[TreeTask]
-    author: str
-    """The model, as the author of what it proposes."""
-    version: str
-
-
-def request_of_tree(
-    tree: VersionedTree, request: str, turns: Sequence[str], tasks: Sequence[TreeTask] | None, confirm: bool,
-    stops: bool,
-) -> Answered:  # fmt: skip
-    """As `TreeConversation.go_on`; a reply is told without the difference that its operations make."""
-    talk = tree.conversation(request, turns=turns)
-    replies, left = talk.go_on(request, tasks=tasks, confirm=confirm, stops=stops)
-    told = [
-        {
-            **vars(reply),
-            "selection": reply.selection and reply.selection.as_json(),
-            "operations": list(map(operation_json, reply.operations)),
-            "diff": None,
-        }
-        for reply in replies
-    ]
-    return Answered(told, left, talk.author, tree.version)
 
 
 @passed_on("trees")
@@ -87,13 +57,17 @@ class RemoteTree(Remote, VersionedTree):
     def _call(self, name: str, arguments: dict[str, Any], *, lines: Iterable[str | bytes] = ()) -> Any:
         if name == "tree.edit":
             arguments["operations"] = [operation_json(each) for each in operations_of(arguments["operations"])]
-        result = self._client.call(name, arguments, of=TreePlace(self.name, self.branch, self.version))
+        result = self._client.call(name, arguments, of=self._place)
         if name == "tree.begin_branch":
             return RemoteTree(self._client, result)
         if method_named(name).action == "write":
             for commit in result if isinstance(result, list) else [result]:
                 self.version = commit.id
         return result
+
+    @property
+    def _place(self) -> TreePlace:
+        return TreePlace(self.name, self.branch, self.version)
 
     @property
     @override
@@ -128,10 +102,10 @@ class RemoteTree(Remote, VersionedTree):
 
         replies: list[TreeReply] = []
         tasks: Sequence[Any] | None = None
+        how = "each" if callable(confirm) else "yes" if confirm else "no"
         while tasks is None or tasks:
-            how = {"tasks": tasks, "confirm": confirm is True, "stops": callable(confirm)}
-            of = TreePlace(self.name, self.branch, self.version)
-            told: Answered = self._client.call("tree.request", {"request": request, "turns": self._turns, **how}, of=of)
+            asked = {"request": request, "confirm": how, "tasks": tasks, "turns": self._turns}
+            told: TreeAnswered = self._client.call("tree.request", asked, of=self._place)
             for said in told.replies:
                 reply = self._reply(said)
                 if reply.commit is not None:
@@ -140,21 +114,19 @@ class RemoteTree(Remote, VersionedTree):
                     reply.commit = self.edit(reply.operations, message=reply.message, author=told.author)
                 self._turns += turns_of(request if tasks is None and not replies else None, [reply])
                 replies.append(reply)
-            tasks = told.left
+            tasks = told.tasks
         return replies
 
-    def _reply(self, said: Mapping[str, Any]) -> TreeReply:
+    def _reply(self, said: ReplyRow) -> TreeReply:
         from stitch.retrieve.path import selection_of
         from stitch.trees.requests.conversation import TreeReply
 
-        operations = tuple(operations_of(said["operations"]))
+        operations = operations_of(said.operations)
         after = apply(self.tree, operations, schema=self.schema) if operations else self.tree
         read = {
-            "selection": said["selection"] and selection_of(said["selection"]),
-            "operations": operations,
+            "selection": said.selection and selection_of(said.selection.model_dump()),
+            "operations": tuple(operations),
             "diff": diff(self.tree, after) if operations else None,
-            "commit": said["commit"] and Commit(*said["commit"]),
-            "removed": tuple(said["removed"]),
-            "troubles": tuple(said["troubles"]),
+            "commit": said.commit and self.at(said.commit).commit,
         }
-        return TreeReply(**{**said, **read})
+        return TreeReply(**{**said.model_dump(exclude={"lines"}), **read})

@@ -18,6 +18,7 @@ from stitch.lifecycle.selection import Selector
 from stitch.server import address
 from stitch.server.memory import RemoteMemory
 from stitch.server.methods import method_named, method_names
+from stitch.testing.model import LoopbackProvider
 
 
 @pytest.fixture
@@ -152,6 +153,34 @@ def test_an_argument_of_a_wrong_type_is_told_in_the_same_line_here_and_through_a
 def test_each_method_tells_arguments_of_a_wrong_type_in_a_line(kind: str) -> None:
     for method in (method_named(f"{kind}.{name}".lstrip(".")) for name in method_names(kind)):
         given = dict.fromkeys(arguments_of(method.run), object())
-        if given and method.run.__name__ != "request_of_tree":
+        if given and method.run.__name__ != "requested":
             with pytest.raises(InputError):
                 list(method.run(object(), **given))
+
+
+def drops_both(system: str, user: str) -> dict[str, Any]:
+    """A model that wants two nodes deleted, one after the other, and proposes it."""
+    prompt = system.split("objective")[0]
+    if "`tasks`" in prompt:
+        tasks = [{"kind": "delete", "request": f"drop {name}", "query": f"//POI[@id = '{name}']"} for name in "ab"]
+        return {"tasks": tasks, "question": ""}
+    name = "b" if "drop b" in user else "a"
+    return {"operations": [f'{{"op": "delete", "id": "{name}"}}'], "message": f"no {name}"}
+
+
+@pytest.mark.parametrize(("confirm", "left"), [(False, 2), (True, 0), (lambda reply: reply.request == "drop b", 1)])
+def test_a_request_in_words_does_the_same_here_and_through_a_client(tmp_path: Path, confirm: Any, left: int) -> None:
+    told = []
+    plan = {"type": "Plan", "children": [{"type": "POI", "id": name} for name in "ab"]}
+    with LoopbackProvider(drops_both) as provider:
+        model: dict[str, Any] = {"model": "openai/m", "base_url": provider.base_url, "labels": "local"}
+        with open_memory(tmp_path / "m", **model) as own, open_memory(tmp_path / "m", **model) as other:
+            for memory in (own, other):
+                tree = memory.trees.create(f"plan-{len(told)}", plan)
+                replies = tree.request("drop all", confirm=confirm)
+                commits = [reply.commit and (reply.commit.id, reply.commit.message) for reply in replies]
+                said = [(reply.kind, reply.query, reply.answer, reply.operations, str(reply.diff)) for reply in replies]
+                found = [reply.selection and reply.selection.ids for reply in replies]
+                told.append((commits, said, found, tree.version, [node.id for node in tree.tree][1:]))
+    assert told[0] == told[1]
+    assert len(told[0][-1]) == left

@@ -328,9 +328,17 @@ def tree_request(
     With `confirm` "each", nothing is done behind a change that is proposed: commit it by an edit, or do not, and ask
     again with the `tasks` that are left. `turns` is what was said before, a line each.
     """
+    own = _opened(memory, tree, branch=branch, onto=onto)
+    return requested(own, request=request, confirm=confirm, tasks=tasks, turns=turns)
+
+
+def requested(
+    own: VersionedTree, *, request: str, confirm: Literal["no", "yes", "each"], tasks: Sequence[TaskRow] | None,
+    turns: Sequence[str],
+) -> TreeAnswered:  # fmt: skip
+    """The outcome of a request in words about a tree that is open."""
     from stitch.trees.requests.conversation import SHOWN_TURNS, TreeTask
 
-    own = _opened(memory, tree, branch=branch, onto=onto)
     talk = own.conversation(request, turns=turns)
     given = None if tasks is None else [TreeTask(each.request, each.kind, each.query) for each in tasks]
     replies, left = talk.go_on(request, tasks=given, confirm=confirm == "yes", stops=confirm == "each")
