@@ -56,7 +56,10 @@ class Gate:
         try:
             scope.setdefault("state", {})["caller"] = self._caller(scope, Headers(scope=scope))
         except RefusalError as refused:
-            await _refuse(refused, scope, receive, marked)
+            with anyio.move_on_after(_PASSED_OVER_S):
+                while (await receive()).get("more_body"):
+                    pass
+            await refusal(refused)(scope, receive, marked)
         else:
             try:
                 await self._app(scope, self._bounded(scope, receive), marked)
@@ -120,20 +123,3 @@ def _contradictory(message: str, hint: str) -> RefusalError:
 
 def _in_lines(headers: Headers) -> bool:
     return headers.get("content-type", "").startswith(LINES)
-
-
-async def _refuse(error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send the answer, then read on for a while what is still sent of a body, and only then end."""
-
-    async def without_end(message: Message) -> None:
-        if message["type"] == "http.response.body":
-            message = {**message, "more_body": True}
-        await send(message)
-
-    await refusal(error)(scope, receive, without_end)
-    headers = Headers(scope=scope)
-    if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
-        with anyio.move_on_after(_PASSED_OVER_S):
-            while (await receive()).get("more_body"):
-                pass
-    await send({"type": "http.response.body", "body": b"", "more_body": False})

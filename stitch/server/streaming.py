@@ -1,6 +1,6 @@
 """Streams of lines: steps that come for as long as they like, and answers item by item.
 
-A client that does not read its receipts while it sends is read on all the same, until those of `SPOOLED` batches wait
+A client that does not read its receipts while it sends is read on all the same, until those of `SPOOLED` pieces wait
 for it; steps are read no faster than the memory takes them. Whatever ends a stream, what was accepted stays so, and the
 same lines again store nothing twice where steps have ids.
 """
@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-BATCH_STEPS, BATCH_BYTES = 256, 1 << 20
-"""How much is stored together at most."""
 SPOOLED = 1_000
-"""Receipts of so many batches wait for a client that does not read them; then no more steps are read."""
+"""Receipts of so many pieces of a body wait for a client that does not read them; then no more steps are read."""
 PIECE_BYTES = 1 << 16
 """So much of an answer that comes item by item is made before it is sent."""
 
@@ -142,37 +140,21 @@ async def take_lines(
 async def _taken(
     lines: AsyncGenerator[list[bytes], None], store: Store, *, threads: Threads, closing: asyncio.Event
 ) -> AsyncGenerator[bytes, None]:
-    """The outcome of the lines, batch by batch."""
+    """The outcome of the lines, as many together as have come."""
     count = rejected = 0
     failure: dict[str, str] = {}
     try:
         async with aclosing(lines) as coming:
             async for texts in coming:
-                for batch in _batches(texts):
-                    if closing.is_set():  # what has come is much, and nothing of it is accepted before it is stored
-                        raise _closing()
-                    results = await threads.step(partial(store, batch, count + 1))
-                    count += len(batch)
-                    rejected += sum(result.receipt is None for result in results)
-                    yield b"".join(_line(result) for result in results)
+                results = await threads.step(partial(store, texts, count + 1))
+                count += len(texts)
+                rejected += sum(result.receipt is None for result in results)
+                yield b"".join(_line(result) for result in results)
     except EOFError:
         return
     except Exception as error:  # noqa: BLE001 - the status is sent long since: the last line says it
         failure = failure_told(error).model_dump()
     yield _line(StreamedLine(done=not failure, lines=count, rejected=rejected, **failure))
-
-
-def _batches(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
-    batch: list[bytes] = []
-    size = 0
-    for line in lines:
-        if batch and (len(batch) >= BATCH_STEPS or size + len(line) > BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(line)
-        size += len(line)
-    if batch:
-        yield batch
 
 
 def store_lines(
