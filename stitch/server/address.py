@@ -1,13 +1,11 @@
-"""The address of the owner of a memory: a Unix socket in its folder, or elsewhere, which a file in the folder tells.
+"""The address of the owner of a memory: a Unix socket in its folder, or a port of this machine.
 
-The socket is in a folder for run-time files where the path of the memory's own is too long for a socket, or its file
-system takes none; where there are no Unix sockets at all it is a port of this machine, with a token that only who may
-read the file can know.
+A port is taken where there are no Unix sockets, the path of the folder is too long for one, or its file system takes
+none. A file in the folder tells it, with a token that only who may read the file can know.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import socket
@@ -21,7 +19,6 @@ from pydantic import BaseModel, ValidationError
 from stitch.core.files import PRIVATE_FILE, read_short, replace_file
 from stitch.core.json_text import read_json
 from stitch.errors import StoreError, system_reason
-from stitch.lifecycle.read_only import own_temporary_folder
 
 SOCKET_FILE = "owner.sock"
 """The socket in the folder of a memory."""
@@ -42,10 +39,8 @@ class Address(BaseModel, frozen=True):
     """Of the owner; 0 where only its socket is there."""
     share: bool = True
     """Whether it answers at all."""
-    socket: str | None = None
-    """The path of its Unix socket."""
     port: int | None = None
-    """A port of this machine, where there is no such socket."""
+    """A port of this machine; None where it is the socket in the folder."""
     token: str = ""
     """What whoever connects to a port has to know; the permissions of its file guard a Unix socket."""
 
@@ -62,20 +57,11 @@ def listen(folder: Path, *, unix: bool = True) -> tuple[socket.socket, Address]:
     """
     folder = folder.absolute()
     remove(folder)
-    if not (unix and hasattr(socket, "AF_UNIX")):
-        return _listen_at_port(folder)
-    reasons = []
-    for place in (folder / SOCKET_FILE, _elsewhere(folder)):
-        own = Address(pid=os.getpid(), socket=str(place))
-        try:
-            listener = _listen_at(place)
-        except (OSError, StoreError) as error:
-            reasons.append(str(error).lower())
-            continue
-        if place.parent != folder:
-            write_address(folder, own)
-        return listener, own
-    raise StoreError(f"other processes cannot use the memory {str(folder)!r} through this one: {'; '.join(reasons)}")
+    place = folder / SOCKET_FILE
+    if unix and hasattr(socket, "AF_UNIX") and len(os.fsencode(place)) <= _MOST_PATH_BYTES:
+        with suppress(OSError):
+            return _listen_at(place), Address(pid=os.getpid())
+    return _listen_at_port(folder)
 
 
 def _listen_at(place: Path) -> socket.socket:
@@ -84,9 +70,6 @@ def _listen_at(place: Path) -> socket.socket:
     Raises:
         OSError: The system does not make it.
     """
-    if len(os.fsencode(place)) > _MOST_PATH_BYTES:
-        raise OSError(f"the path {str(place)!r} is too long for a socket")
-    _remove_socket(place)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(str(place))
@@ -109,15 +92,6 @@ def _listen_at_port(folder: Path) -> tuple[socket.socket, Address]:
         listener.close()
         raise StoreError(f"no port of this machine can be had: {system_reason(error)}") from error
     return listener, own
-
-
-def _elsewhere(folder: Path) -> Path:
-    """The socket's place among the files that last as long as the user is logged in."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    name = f"stitch-{hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:24]}.sock"
-    if runtime and Path(runtime).is_dir() and os.access(runtime, os.W_OK):
-        return Path(runtime) / name
-    return own_temporary_folder() / name
 
 
 def announce(folder: Path, *, share: bool) -> None:
@@ -149,19 +123,12 @@ def read_address(folder: Path) -> Address | None:
 
 def remove(folder: Path) -> None:
     """Remove what says where an owner answers. Only for the owner: it is its own, or of one that is gone."""
-    address = read_address(folder)
+    place = folder / SOCKET_FILE
     with suppress(OSError):
         (folder / ADDRESS_FILE).unlink()
-    _remove_socket(folder / SOCKET_FILE)
-    if address is not None and address.socket is not None and Path(address.socket) == _elsewhere(folder):
-        _remove_socket(Path(address.socket))
-
-
-def _remove_socket(path: Path) -> None:
-    """Remove a socket; what is none stays where it is."""
     with suppress(OSError):
-        if stat.S_ISSOCK(path.lstat().st_mode):
-            path.unlink()
+        if stat.S_ISSOCK(place.lstat().st_mode):  # what is no socket stays
+            place.unlink()
 
 
 def holder(note: Path) -> int | None:
@@ -177,20 +144,19 @@ def address_of(folder: Path) -> Address | None:
     known = read_address(folder) or Address()
     if not known.share or known.port is not None:
         return known if known.share else None
-    path = Path(known.socket or folder / SOCKET_FILE)
     try:
-        about = path.lstat()
+        about = (folder / SOCKET_FILE).lstat()
     except OSError:
         return None
     is_own = stat.S_ISSOCK(about.st_mode) and about.st_uid in (os.getuid(), 0)
-    return known.model_copy(update={"socket": str(path)}) if is_own else None
+    return known if is_own else None
 
 
 def is_answered(folder: Path) -> bool:
     """Whether somebody listens where the owner of a folder's memory answers."""
     if (known := address_of(folder)) is None:
         return False
-    place: Any = known.socket if known.port is None else ("127.0.0.1", known.port)
+    place: Any = str(folder / SOCKET_FILE) if known.port is None else ("127.0.0.1", known.port)
     with socket.socket(socket.AF_UNIX if known.port is None else socket.AF_INET, socket.SOCK_STREAM) as knocking:
         knocking.settimeout(_CONNECT_S)
         try:

@@ -242,10 +242,9 @@ def owner_at(folder: Path, *, tenant: str, settings: Mapping[str, Any]) -> Place
     if (known := address.address_of(folder)) is None:
         return None
     headers = {TENANT: quote(tenant)} | ({"Authorization": f"Bearer {known.token}"} if known.token else {})
-    at_port = known.port is not None
-    uds = None if at_port else known.socket
+    uds = str(folder / address.SOCKET_FILE) if known.port is None else None
     transport = httpx.HTTPTransport(uds=uds, verify=False)  # or it reads all certificates of the machine for nothing
-    url = f"http://127.0.0.1:{known.port}" if at_port else "http://localhost"
+    url = f"http://127.0.0.1:{known.port or 80}"
     http = httpx.Client(base_url=url, headers=headers, transport=transport, trust_env=False, timeout=_timeout(None))
     socket = None if uds is None else Path(uds)
     try:

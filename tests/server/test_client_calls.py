@@ -170,7 +170,7 @@ def drops_both(system: str, user: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("confirm", "left"), [(False, 2), (True, 0), (lambda reply: reply.request == "drop b", 1)])
 def test_a_request_in_words_does_the_same_here_and_through_a_client(tmp_path: Path, confirm: Any, left: int) -> None:
-    told = []
+    told: list[Any] = []
     plan = {"type": "Plan", "children": [{"type": "POI", "id": name} for name in "ab"]}
     with LoopbackProvider(drops_both) as provider:
         model: dict[str, Any] = {"model": "openai/m", "base_url": provider.base_url, "labels": "local"}
