@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from stitch.bench.labelers import LABELERS, FilterChoice, labeler_named
 from stitch.bench.methods import TENANT
 from stitch.bench.metrics.evidence import BUDGETS
 from stitch.bench.records import LabeledTrajectory, MethodResult
-from stitch.core import Labeler, RetrievalResult, Selection, Trajectory, matched_by_kind
+from stitch.core import Labeler, RetrievalResult, Trajectory, matched_by_kind
 from stitch.lm import LABELING_STAGES, Totals, read_ledger, sum_up
 from stitch.server.operations.steps import ScopeSpans
 
@@ -164,12 +165,10 @@ def _steps_in(result: RetrievalResult) -> tuple[str, ...]:
 
 def _in_budget(result: RetrievalResult, budget_tokens: int) -> RetrievalResult:
     """The answer that the same search gives in another budget: the order of hits is none of the budget's business."""
-    from stitch.retrieve import PieceCounter
-    from stitch.retrieve.context.answer import answer
+    from stitch.retrieve.context.answer import with_context
 
     request = result.request.model_copy(update={"budget_tokens": budget_tokens})
-    chosen, counter = Selection(result.intent_filter, result.reasons), PieceCounter()
-    return answer(request, chosen, result.hits, rule=result.rule, counter=counter, mode=result.mode, started=0.0)
+    return with_context(replace(result, request=request, trace=()))
 
 
 _HEADER = re.compile(r"<step [^<>]*>")

@@ -84,9 +84,6 @@ class Ranker:
     """A window that stands in for the budget."""
 
     def __init__(self) -> None:
-        from stitch.retrieve import PieceCounter
-
-        self._counter = PieceCounter()
         self._read: dict[str, Any] = {}
         """What a baseline reads of each trajectory."""
         self._snippets: dict[str, list[MemorySnippet]] = {}
@@ -110,10 +107,10 @@ class Ranker:
             for place in (order if self.window_tokens else order[:k])
         ]
         budget = self.window_tokens or budget_tokens
-        context = fit_context(hits, budget_tokens=budget, counter=self._counter)
+        context = fit_context(hits, budget_tokens=budget)
         milliseconds = (time.perf_counter() - started) * 1000
         step_of = {hit.snippet.id: hit.snippet.step for hit in hits}
-        every = {each: fit_context(hits, budget_tokens=each, counter=self._counter) for each in BUDGETS}
+        every = {each: fit_context(hits, budget_tokens=each) for each in BUDGETS}
         shown = {each: tuple(step_of[own] for own in made.ids) for each, made in {**every, budget: context}.items()}
         return MethodResult(
             steps=tuple(step_of.values()), context=context.text, context_tokens=context.tokens,

@@ -30,7 +30,7 @@ from stitch.lm import Ledger
 from stitch.memory import Memory, MemoryParts, SearchDefaults, retriever_named
 from stitch.observe import LogObserver, Observers
 from stitch.observe.recalls import RecallLog
-from stitch.retrieve import DenseRetriever, HybridRetriever, IntentRetriever, LexicalRetriever, PieceCounter
+from stitch.retrieve import DenseRetriever, HybridRetriever, IntentRetriever, LexicalRetriever
 from stitch.retrieve.auto import AutoRetriever
 from stitch.retrieve.themes import ThemesRetriever
 from stitch.server.address import announce, holder, is_answered, remove
@@ -372,8 +372,8 @@ def _retrievers_over(
     ingestor: Ingestor, lexical: LexicalEncoder, themes: TenantThemes, *, selector: FilterSelector, count: DensityCount
 ) -> dict[str, Retriever]:
     """All retrievers of a memory, by the names under which they are chosen."""
-    counter, inventories = PieceCounter(), ingestor.inventory
-    searched: dict[str, Any] = {"store": ingestor.store, "embedder": ingestor.embedder, "counter": counter}
+    inventories = ingestor.inventory
+    searched: dict[str, Any] = {"store": ingestor.store, "embedder": ingestor.embedder}
     intent = IntentRetriever(**searched, selector=selector, lexical=lexical, inventories=inventories, count=count)
     covering = ThemesRetriever(**searched, steps=intent, hierarchies=themes.of)
     made: tuple[Retriever, ...] = (
@@ -381,7 +381,7 @@ def _retrievers_over(
         covering,
         AutoRetriever(intent=intent, themes=covering),
         DenseRetriever(**searched, inventories=inventories),
-        LexicalRetriever(store=ingestor.store, lexical=lexical, counter=counter, inventories=inventories),
+        LexicalRetriever(store=ingestor.store, lexical=lexical, inventories=inventories),
         HybridRetriever(**searched, lexical=lexical, inventories=inventories),
     )
     return {retriever.mode: retriever for retriever in made}

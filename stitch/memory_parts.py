@@ -147,7 +147,6 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
     Raises:
         SettingsError: Only likely hits are wanted, and of this retriever's nobody can tell.
     """
-    from stitch.retrieve import PieceCounter
     from stitch.retrieve.awaited import AwaitedVectorsRetriever
     from stitch.retrieve.relevance import Calibrated, RelevanceEstimator, RelevanceRetriever
 
@@ -161,7 +160,7 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
     if diverse:
         from stitch.retrieve.diverse import DiverseRetriever
 
-        retriever = DiverseRetriever(retriever, embedder=ingestor.embedder, counter=PieceCounter())
+        retriever = DiverseRetriever(retriever, embedder=ingestor.embedder)
     if not calibrated:
         return AwaitedVectorsRetriever(retriever, lacking=ingestor.worker.lacking)
     store = ingestor.store
@@ -170,7 +169,7 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
 
         store = PastStore(store, ingestor=ingestor, moment=request.as_of)
     estimator = RelevanceEstimator(store, embedder=ingestor.embedder)
-    retriever = RelevanceRetriever(retriever, estimator=estimator, counter=PieceCounter(), judge=parts.judge)
+    retriever = RelevanceRetriever(retriever, estimator=estimator, judge=parts.judge)
     return AwaitedVectorsRetriever(retriever, lacking=ingestor.worker.lacking)
 
 

@@ -13,10 +13,10 @@ from stitch.bench.generate.environment import PLAIN, WORDINGS
 from stitch.bench.generate.generation import SIZES, generate
 from stitch.bench.generate.questions import GeneratedTrajectory, require_free, write_release
 from stitch.bench.generate.realization import ModelWriter
+from stitch.bench.metrics.evidence import TOKENIZER
 from stitch.bench.models import configured_model
 from stitch.errors import SettingsError
 from stitch.lm import LanguageModel
-from stitch.retrieve.context.budget import PieceCounter
 
 
 @click.group()
@@ -88,7 +88,7 @@ def _figures(made: list[GeneratedTrajectory], model: LanguageModel | None) -> di
     for each in figures:
         types.update(each["questions_by_type"])
     told = {name: sum(each[name] for each in figures) for name in ("turns", "tokens", "questions")}
-    told |= {"questions_by_type": dict(types), "per_trajectory": figures, "tokenizer": PieceCounter.name}
+    told |= {"questions_by_type": dict(types), "per_trajectory": figures, "tokenizer": TOKENIZER}
     if model is not None:
         spent, written = model.ledger.total(), sum(trajectory.written for trajectory in made)
         told |= {"model": model.name, "written_by_model": written, "model_calls": spent.calls,

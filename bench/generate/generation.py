@@ -24,7 +24,7 @@ from stitch.bench.generate.realization import RealizationRequest, Realize
 from stitch.bench.generate.refinement import Refined, known_names, refer_in_debate, refer_in_travel, segment
 from stitch.bench.generate.storyboard import plan_debate, plan_trip
 from stitch.errors import StitchError
-from stitch.retrieve.context.budget import PieceCounter
+from stitch.text.words import count_tokens
 
 
 class VerificationError(StitchError):
@@ -92,12 +92,12 @@ def generate(
     Raises:
         VerificationError: The text does not say what the plan says.
     """
-    counter, begin = PieceCounter(), _trip if domain == "travel" else _debate
+    begin = _trip if domain == "travel" else _debate
     length = max(1, size.tokens // _FIRST_GUESS[domain])
     tried: dict[int, tuple[float, GeneratedTrajectory]] = {}
     while length not in tried and len(tried) < (1 if write else _MOST_PLANS):
         made = _told(begin(size, seed, length, PLAIN), write, writers)
-        tokens = sum(counter.count(turn.content) for turn in made.turns)
+        tokens = sum(count_tokens(turn.content) for turn in made.turns)
         tried[length] = abs(tokens / size.tokens - 1), made
         if tried[length][0] > TOLERANCE:
             length = max(1, round(length * size.tokens / tokens))

@@ -17,7 +17,7 @@ from stitch.bench.generate.environment import PLAIN, PLAN, DebateWorld, TravelWo
 from stitch.bench.generate.refinement import Mention
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation, Storyboard
 from stitch.errors import InputError
-from stitch.retrieve.context.budget import PieceCounter
+from stitch.text.words import count_tokens
 
 MOST_PER_TYPE = 15
 """At most so many questions of one type on a trajectory, as in the release."""
@@ -80,11 +80,11 @@ class GeneratedTrajectory(NamedTuple):
 
     def statistics(self) -> dict[str, Any]:
         """Turns, operations, tokens and questions."""
-        counter, types = PieceCounter(), Counter(question.type for question in self.questions)
+        types = Counter(question.type for question in self.questions)
         return {
             "turns": len(self.turns),
             "operations": len({op.moment for op in self.storyboard.operations}),
-            "tokens": sum(counter.count(turn.content) for turn in self.turns),
+            "tokens": sum(count_tokens(turn.content) for turn in self.turns),
             "questions": len(self.questions),
             "questions_by_type": {kind: types[kind] for kind in _TYPES},
         }

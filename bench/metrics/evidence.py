@@ -11,6 +11,8 @@ from stitch.bench.metrics.scores import Mean, Score, Unscored, mean
 NO_EVIDENCE = Unscored("no evidence is named")
 BUDGETS = (512, 1024, 2048, 4096)
 """The budgets for which recall is told, in tokens, beside the one that a run was made with."""
+TOKENIZER = "pieces-1"
+"""The name of how tokens are counted (`stitch.text.words.count_tokens`)."""
 
 
 def recall_at(ranking: Sequence[str], gold: Collection[str], *, k: int | None = None) -> Score:

@@ -28,6 +28,7 @@ from stitch.bench.harness import DEPTH, AnswerModels, Job, run
 from stitch.bench.kept import RequestFile, take_in
 from stitch.bench.labelers import labeler_named, read_filters
 from stitch.bench.metrics.answers import ContainmentJudge
+from stitch.bench.metrics.evidence import TOKENIZER
 from stitch.bench.models import AS_PROVIDED, PAPER_JUDGE, Sampling, option_names, sampling_of, sampling_options
 from stitch.bench.records import RunSettings, claim, new_manifest
 from stitch.bench.registry import method_names, missing_for
@@ -163,11 +164,10 @@ def measure(data: DataSet, options: Options, *, suite: str = "retrieval") -> Mea
 def _settings(suite: str, data: DataSet, options: Options, asked: AnswerModels | None) -> RunSettings:
     from stitch.bench.models import prompts_sha256
     from stitch.embed import StaticEmbedder
-    from stitch.retrieve import PieceCounter
 
     return RunSettings(
         suite=suite, set=data.name, data_sha256=data.digest, k=DEPTH, budget_tokens=options.budget,
-        tokenizer=PieceCounter().name, labels=labeler_named(options.labels).name, embedder=StaticEmbedder().name,
+        tokenizer=TOKENIZER, labels=labeler_named(options.labels).name, embedder=StaticEmbedder().name,
         filters=None if options.filters is None else _digest(options.filters, data), limit=options.limit,
         answerer=asked.answerer.name if asked else None, judge=asked.judge.name if asked else None,
         prompts_sha256=prompts_sha256() if asked else None,

@@ -19,10 +19,10 @@ from stitch.errors import ReplyError
 from stitch.label.model.quoting import quote_window, shorten
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel
 from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
-from stitch.retrieve import PieceCounter
 from stitch.retrieve.themes import THEME_CONSTANTS
 from stitch.retrieve.themes.wording import Wording, folded
 from stitch.signatures.programs import StatementProgram
+from stitch.text.words import count_tokens
 from stitch.themes.asking import StatementModel, Window, windows
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class StatementTask:
 
     def __init__(self, memory: Memory, *, embedder: Embedder) -> None:
         self._hierarchy: Themes = memory.hierarchy
-        self._embedder, self._counter = embedder, PieceCounter()
+        self._embedder = embedder
         self._said: dict[str, tuple[list[Line], Vectors]] = {}
 
     def program(self) -> Any:
@@ -130,7 +130,7 @@ class StatementTask:
         told = (1 - share) * near + share * words / (words + THEME_CONSTANTS.half_lexical)
         found, left = set[str](), BUDGET_TOKENS
         for place in np.argsort(-told, kind="stable").tolist():
-            left -= self._counter.count(lines[place].text)
+            left -= count_tokens(lines[place].text)
             if left < 0:
                 break
             found |= lines[place].steps

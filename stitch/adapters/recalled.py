@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stitch.core import MemorySnippet, ScoredSnippet
-from stitch.retrieve import PieceCounter, fit_context
+from stitch.retrieve import fit_context
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -21,7 +21,7 @@ def recalled_steps(snippets: Sequence[MemorySnippet], *, budget_tokens: int = _A
     `stitch.retrieve.context.recalled` knows the text again, wherever it comes back.
     """
     hits = [ScoredSnippet(snippet, frozenset(), {}, 0.0) for snippet in snippets]
-    return fit_context(hits, budget_tokens=budget_tokens, counter=PieceCounter()).text if hits else ""
+    return fit_context(hits, budget_tokens=budget_tokens).text if hits else ""
 
 
 def recall_of(memory: Memory, **options: Any) -> Callable[[str], Coroutine[Any, Any, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stitch.retrieve.candidates import Candidate, Pool
-from stitch.retrieve.context.budget import Context, PieceCounter, TokenCounter, fit_context
+from stitch.retrieve.context.budget import Context, fit_context
 from stitch.retrieve.context.outputs import shorten_long
 from stitch.retrieve.explain import ExplainsRanks, FilterChange, WhyNot
 from stitch.retrieve.features import FEATURES, Feature
@@ -13,6 +13,6 @@ from stitch.retrieve.similar import DenseRetriever, HybridRetriever, LexicalRetr
 
 __all__ = [
     "Candidate", "Context", "DenseRetriever", "ExplainsRanks", "FEATURES", "Feature", "FilterChange",
-    "HybridRetriever", "IntentRetriever", "LexicalRetriever", "LocalFilterSelector", "PieceCounter",
-    "Pool", "TokenCounter", "WhyNot", "fit_context", "shorten_long",
+    "HybridRetriever", "IntentRetriever", "LexicalRetriever", "LocalFilterSelector", "Pool", "WhyNot",
+    "fit_context", "shorten_long",
 ]  # fmt: skip

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from stitch.core import Decision, RetrievalResult, Retriever, SearchRequest, SnippetStore
-from stitch.retrieve.context.deep import search_deep
+from stitch.core import Decision, RetrievalResult, SearchRequest, SnippetStore
+from stitch.retrieve.context.answer import milliseconds_since, with_context
+from stitch.retrieve.intent import IntentRetriever
 from stitch.retrieve.kinds import running
 from stitch.retrieve.question import form_of, read_request
 from stitch.retrieve.run_question import read_run_question
@@ -33,24 +34,22 @@ class AutoRetriever:
     mode = "auto"
     calibrated: Literal[True] = True
 
-    def __init__(self, *, intent: Retriever, themes: ThemesRetriever) -> None:
+    def __init__(self, *, intent: IntentRetriever, themes: ThemesRetriever) -> None:
         self._intent, self._themes = intent, themes
 
     def over(self, store: SnippetStore, *, inventories: Inventories) -> AutoRetriever:
         """The same retriever over another store and label space."""
-        over: Any = self._intent
-        intent: Retriever = over.over(store, inventories=inventories)
-        themes = self._themes.over(store, inventories=inventories)
-        return AutoRetriever(intent=intent, themes=themes)
+        intent = self._intent.over(store, inventories=inventories)
+        return AutoRetriever(intent=intent, themes=self._themes.over(store, inventories=inventories))
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question; the trace says which lens did, and why."""
         started = time.perf_counter()
-        found, answered = search_deep(self._intent, request, k=self._themes.depth(request))
+        found = self._intent.ranked(request, k=self._themes.depth(request))
         form = form_of(request.query)
         reason = self._intent_alone(found, request)
         if reason:
-            result = answered()
+            result = with_context(replace(found, hits=found.hits[: request.depth]))
             lenses = {"intent": 1.0, "themes": 0.0}
         else:
             made = self._themes.answer(request, found)
@@ -60,7 +59,7 @@ class AutoRetriever:
         return replace(
             result,
             mode=self.mode,
-            milliseconds=(time.perf_counter() - started) * 1000,
+            milliseconds=milliseconds_since(started),
             trace=(Decision("lens", lenses, reason), *result.trace),
         )
 

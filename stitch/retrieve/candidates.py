@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from stitch.core import (
-    DensityCount,
     DensityQuery,
     Embedder,
+    FilterMaker,
     Label,
     LabelInventory,
     LabelKind,
@@ -24,11 +24,11 @@ from stitch.core import (
     SnippetStore,
     goal_of,
 )
-from stitch.core.protocols import SparseVector, SummingEmbedder
+from stitch.core.protocols import SummingEmbedder
 from stitch.retrieve.kinds import Kind, kind_of, runs
 from stitch.retrieve.question import Question
 from stitch.retrieve.rarity import rare_words_first
-from stitch.retrieve.run_question import RunQuestion
+from stitch.retrieve.run_question import RunQuestion, read_run_question
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 Inventories = Callable[[str, str | None], LabelInventory]
 """The label space of a tenant's trajectory, or of all of them."""
 
-ASKED_SHARE = 0.4
-"""What the part of a question behind its clause counts once more, beside the whole."""
 _SHORT_CHARS = 180
 """Steps up to this length say little of what they are about."""
 
@@ -71,29 +69,40 @@ def as_read(hits: Sequence[ScoredSnippet], vocabulary: LabelVocabulary) -> list[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pool:
+class QueryPlan:
+    """A question as it is read, with the labels that were chosen for it."""
+
+    request: SearchRequest
+    """Its query is what is asked: of turns of a conversation, the last."""
+    question: Question
+    selection: Selection
+    """The labels that were chosen for it, and by whom."""
+    labels: frozenset[Label]
+    """The same labels in canonical form."""
+    vocabulary: LabelVocabulary
+    """Merges under which labels are compared."""
+
+    @cached_property
+    def of_runs(self) -> RunQuestion:
+        """What it asks where a trajectory is a run."""
+        return read_run_question(self.request.query)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether a model or a person chose labels."""
+        return bool(self.labels) and self.selection.made_by is not FilterMaker.WORDS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool(QueryPlan):
     """A question with all that may become hits: what every feature sees.
 
     Candidates stand by trajectory, position and step; arrays and lists have one entry a candidate. What a feature asks
     of its surroundings it asks inside a trajectory, so that no other one of a memory changes the answer.
-
-    Attributes:
-        request: The question as it was asked.
-        question: As it is read.
-        of_runs: What it asks where a trajectory is a run.
-        selection: The labels that were chosen for it, and by whom.
-        labels: The same labels in canonical form.
-        vocabulary: Merges under which labels are compared.
-        candidates: In whatever order they come.
     """
 
-    request: SearchRequest
-    question: Question
-    of_runs: RunQuestion
-    selection: Selection
-    labels: frozenset[Label]
-    vocabulary: LabelVocabulary
     candidates: Sequence[Candidate]
+    """In whatever order they come."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "candidates", sorted(self.candidates, key=_place))
@@ -215,70 +224,44 @@ class Similarity:
     lexical: LexicalEncoder | None = None
     rarity_in: SnippetStore | None = None
 
-    def query(
-        self,
-        request: SearchRequest,
-        *,
-        text: str | None = None,
-        asked: str = "",
-        asked_share: float = ASKED_SHARE,
-        labels: Mapping[Label, frozenset[str]] | None = None,
-        count: DensityCount = DensityCount.VALUES,
-        k: int | None = None,
-    ) -> DensityQuery:
-        """Build the store query of a request; without labels, similarity alone decides.
+    def query(self, request: SearchRequest, texts: Mapping[str, float]) -> DensityQuery:
+        """Build the store query of a request, in which similarity alone decides.
 
         Args:
             request: The question.
-            text: Stands in for the question.
-            asked: That part of the text which says what is asked for and not where to look; it counts more.
-            asked_share: How much more.
-            labels: See `DensityQuery`, as for the others.
-            count: What density counts.
-            k: How many to return.
+            texts: What stands for it, each text with its share; together they are 1.
         """
-        text = request.query if text is None else text
-        texts, shares = ((text, asked), (1.0 - asked_share, asked_share)) if asked else ((text,), (1.0,))
+        vector: Vectors | None = None
+        words: dict[int, float] | None = None
+        if self.embedder is not None:
+            vectors = self._vectors(request, list(texts))
+            vector = _unit(vectors.T @ list(texts.values())) if len(texts) > 1 else vectors[0]
+        if self.lexical is not None:
+            words = {}
+            for text, share in texts.items():
+                for index, weight in self.lexical.query(text).items():
+                    words[index] = words.get(index, 0.0) + share * weight
         return DensityQuery(
             tenant=request.tenant,
             trajectory=request.trajectory,
-            labels=labels or {},
-            vector=self._vector(request, texts, shares),
-            words=_sum(map(self.lexical.query, texts), shares) if self.lexical else None,
-            count=count,
-            k=request.k if k is None else k,
+            vector=vector,
+            words=words,
+            k=request.depth,
             min_trust=request.min_trust,
             as_of=request.as_of,
         )
 
-    def _vector(self, request: SearchRequest, texts: Sequence[str], shares: Sequence[float]) -> Vectors | None:
-        if self.embedder is None:
-            return None
-        if self.rarity_in is None or not isinstance(self.embedder, SummingEmbedder):
-            return _mean(self.embedder.embed(texts), shares)
-        embedder, store = self.embedder, self.rarity_in
-
-        def weighed(text: str) -> Vectors:
-            return rare_words_first(
-                text,
-                embedder=embedder,
-                count=lambda words: store.word_counts(request.tenant, words, trajectory=request.trajectory),
-            )
-
-        return _mean(np.stack([weighed(text) for text in texts]), shares)
+    def _vectors(self, request: SearchRequest, texts: Sequence[str]) -> Vectors:
+        embedder = self.embedder
+        assert embedder is not None
+        if self.rarity_in is None or not isinstance(embedder, SummingEmbedder):
+            return embedder.embed(texts)
+        count = partial(self.rarity_in.word_counts, request.tenant, trajectory=request.trajectory)
+        return np.stack([rare_words_first(text, embedder=embedder, count=count) for text in texts])
 
 
-def _mean(vectors: Vectors, shares: Sequence[float]) -> Vectors:
-    """Their weighted mean, of length one unless it is zero."""
-    mixed: Vectors = vectors.T @ shares
-    length = float(mixed @ mixed) ** 0.5
-    unit: Vectors = (mixed / length if length else mixed).astype(vectors.dtype)
-    return unit if len(shares) > 1 else vectors[0].copy()
-
-
-def _sum(words: Iterable[SparseVector], shares: Sequence[float]) -> SparseVector:
-    weights: dict[int, float] = {}
-    for share, own in zip(shares, words, strict=True):
-        for index, weight in own.items():
-            weights[index] = weights.get(index, 0.0) + share * weight
-    return weights
+def _unit(vector: Vectors) -> Vectors:
+    """A vector of length one; of zeros, zeros."""
+    length = float(vector @ vector) ** 0.5
+    unit: Vectors = (vector / length if length else vector).astype(np.float32)
+    return unit

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
-from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
+from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest
 from stitch.core.cancellation import check_canceled
-from stitch.retrieve.context.answer import answer
-from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.context.answer import with_context
 from stitch.retrieve.coverage import choose_covering
 from stitch.retrieve.likeness import likeness
 
@@ -23,13 +21,12 @@ _READ_CHARS = 2_000
 class DiverseRetriever:
     """Chooses among the hits of another retriever those that together cover them, each weighed by its score."""
 
-    def __init__(self, retriever: Retriever, *, embedder: Embedder, counter: TokenCounter) -> None:
+    def __init__(self, retriever: Retriever, *, embedder: Embedder) -> None:
         self.mode = retriever.mode
-        self._retriever, self._embedder, self._counter = retriever, embedder, counter
+        self._retriever, self._embedder = retriever, embedder
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question; what chooses pieces that cover has done so already, and answers as it does."""
-        started = time.perf_counter()
         found = self._retriever.search(
             request.model_copy(update={"k": min(_AMONG * request.k, 10_000), "fill_budget": False, "min_share": 0.0})
         )
@@ -40,19 +37,11 @@ class DiverseRetriever:
         scores = [1.0 / (1.0 + place / max(1, request.k)) for place in range(len(found.hits))]
         covering = choose_covering(scores, likeness(vectors), share=_SHARE)
         chosen = [found.hits[place] for place in covering.order[: request.k]]
-        hits = [_placed(hit, 1 - place / len(chosen)) for place, hit in enumerate(chosen)]
+        hits = tuple(_placed(hit, 1 - place / len(chosen)) for place, hit in enumerate(chosen))
         rule = found.rule._replace(tiers=((COVERING,), *found.rule.tiers))
-        made = answer(
-            request,
-            Selection(found.intent_filter, found.reasons),
-            hits,
-            rule=rule,
-            counter=self._counter,
-            mode=self.mode,
-            started=started,
-        )
         figures = {"among": float(len(found.hits)), "by_coverage": covering.by_coverage}
-        return replace(made, trace=(*found.trace, Decision("diverse", figures, "hits that say different things")))
+        trace = (*found.trace, Decision("diverse", figures, "hits that say different things"))
+        return with_context(replace(found, request=request, hits=hits, rule=rule, trace=trace))
 
 
 def _placed(hit: ScoredSnippet, value: float) -> ScoredSnippet:

@@ -7,9 +7,9 @@ label density first where a model or a person made labels and filter, a fitted s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal
 
 from stitch.core import (
@@ -42,9 +42,8 @@ from stitch.core.ranking import density, matcher
 from stitch.core.results import MOST_FILLING
 from stitch.core.text_cache import register_cache
 from stitch.errors import InputError
-from stitch.retrieve.candidates import ASKED_SHARE, Candidate, Inventories, Pool, Similarity, as_read
-from stitch.retrieve.context.answer import answer, bare
-from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.candidates import Candidate, Inventories, Pool, QueryPlan, Similarity, as_read
+from stitch.retrieve.context.answer import bare, with_context
 from stitch.retrieve.explain import WhyNot, explain_rank
 from stitch.retrieve.goals import leading_goals
 from stitch.retrieve.kinds import GOAL_OPENED, is_local
@@ -61,7 +60,6 @@ from stitch.retrieve.neighbors import (
 )
 from stitch.retrieve.order import OF_A_DAY, STRICT, WEIGHTED, rank, weights
 from stitch.retrieve.question import Question, form_of, last_turn, read_request
-from stitch.retrieve.run_question import RunQuestion, read_run_question
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
@@ -70,6 +68,8 @@ POOL, LARGE_POOL = 64, 200
 """Candidates of a question; of one that says where to look, when or in which order, and of runs."""
 LEXICAL_SHARE = 0.3
 """What words count beside vectors in the choice of candidates, as in the order of them."""
+ASKED_SHARE = 0.4
+"""What the part of a question behind its clause counts once more, beside the whole."""
 LAST_TURN_SHARE = 0.6
 """What the last turn counts once more beside all, where turns of a conversation are the query."""
 _MOST_GOALS = 8
@@ -82,26 +82,20 @@ _HINT = "see `stitch show --memory DIR --json` for trajectories and steps"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _QueryPlan:
-    """Plan of a search: the question with all that its ranking goes by."""
+class _Search(QueryPlan):
+    """A question on its way to an order of candidates."""
 
-    request: SearchRequest
-    """Its query is what is asked: of turns of a conversation, the last."""
     turns: str
-    """Those turns, all of them; empty if the query is a question."""
-    question: Question
-    of_runs: RunQuestion
-    selection: Selection
-    labels: frozenset[Label]
-    """Those of the selection, in canonical form."""
-    vocabulary: LabelVocabulary
+    """The turns of a conversation that are the query, all of them; empty if it is a question."""
     rule: RankingRule
     inventory: LabelInventory
 
-    @property
-    def chosen(self) -> bool:
-        """Whether a model or a person chose labels."""
-        return bool(self.labels) and self.selection.made_by is not FilterMaker.WORDS
+    def pool(self, candidates: Sequence[Candidate]) -> Pool:
+        """The question with candidates."""
+        return Pool(**{name: getattr(self, name) for name in _OF_A_PLAN}, candidates=candidates)
+
+
+_OF_A_PLAN = tuple(field.name for field in fields(QueryPlan))
 
 
 class IntentRetriever:
@@ -118,14 +112,13 @@ class IntentRetriever:
         embedder: Embedder,
         lexical: LexicalEncoder,
         inventories: Inventories,
-        counter: TokenCounter,
         count: DensityCount = DensityCount.VALUES,
         feature_weights: Mapping[str, float] | None = None,
     ) -> None:
         self._store, self._selector, self._inventories = store, selector, inventories
-        self._embedder, self._lexical = embedder, lexical
+        self._lexical = lexical
         self._similarity = Similarity(embedder=embedder, lexical=lexical)
-        self._counter, self._density = counter, count
+        self._density = count
         self._weights = weights() if feature_weights is None else feature_weights
         self._read_through = LabelInventory(), LabelVocabulary()
         """The last inventory, and what applies its merges."""
@@ -137,53 +130,42 @@ class IntentRetriever:
 
     def over(self, store: SnippetStore, *, inventories: Inventories) -> IntentRetriever:
         """The same retriever over another store and label space."""
-        return IntentRetriever(
-            store=store,
-            selector=self._selector,
-            embedder=self._embedder,
-            lexical=self._lexical,
-            inventories=inventories,
-            counter=self._counter,
-            count=self._density,
-            feature_weights=self._weights,
-        )
+        other = copy(self)
+        other._store, other._inventories = store, inventories
+        register_cache(other)
+        return other
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question. A filter that the request brings along is used as it is."""
-        return self.search_deep(request, k=request.depth)[1]()
+        return with_context(self.ranked(request, k=request.depth))
 
-    def search_deep(self, request: SearchRequest, *, k: int) -> tuple[RetrievalResult, Callable[[], RetrievalResult]]:
-        """Rank `k` steps without a context of them, and get what makes the answer to the request of the first ones."""
-        started = time.perf_counter()
-        deep = request.model_copy(update={"k": max(k, request.depth)})
-        asked = self._read(deep, self._inventories(request.tenant, request.trajectory))
-        asked, pool = self._pool(asked, k=deep.k)
-        rule, size, depth = asked.rule, deep.k, request.depth
+    def ranked(self, request: SearchRequest, *, k: int) -> RetrievalResult:
+        """Rank `k` steps, or as many as the request needs, without a context of them."""
+        started, size = time.perf_counter(), max(k, request.depth)
+        asked = self._read(request, self._inventories(request.tenant, request.trajectory))
+        asked, pool = self._pool(asked, k=size)
+        rule = asked.rule
         hits = self._ordered(asked, pool, k=size if size <= SEGMENT_FIRST else len(pool.candidates))
         check_canceled()
         if size > SEGMENT_FIRST and not (rule.is_strict or asked.chosen):
             of_run = _first_is_run(pool, hits)
             wide = not of_run and (form_of(request.query).wide or among_many(hits))
             if wide and request.fill_budget:
-                depth = max(depth, min(request.budget_tokens // SEGMENT_TOKENS, MOST_FILLING))
-                size = max(size, depth)
+                size = max(size, min(request.budget_tokens // SEGMENT_TOKENS, MOST_FILLING))
             if min(size, len(hits)) > (SEGMENT_FIRST if wide else FIRST_HITS):
                 expand = with_segments if wide else with_neighbors
                 near = _nothing_near if of_run else self._near(asked)
                 hits = expand(hits, near=near, rule=rule, k=size)
                 rule = neighbor_rule(rule)
-        hits = hits[:size]
-        hits = as_read(hits, asked.vocabulary)
-        making = partial(answer, selection=asked.selection, rule=rule, mode=self.mode, started=started)
-        ranked = bare(deep, asked.selection, hits, rule=rule, mode=self.mode, started=started)
-        return ranked, partial(making, request, hits=hits[:depth], counter=self._counter)
+        hits = as_read(hits[:size], asked.vocabulary)
+        return bare(request, asked.selection, hits, rule=rule, mode=self.mode, started=started)
 
     def pool(self, request: SearchRequest) -> Pool:
         """The candidates of a question, for measuring what each feature says of them."""
         asked = self._read(request, self._inventories(request.tenant, request.trajectory))
         return self._pool(asked, k=request.depth)[1]
 
-    def _near(self, asked: _QueryPlan) -> Near:
+    def _near(self, asked: _Search) -> Near:
         """The neighbor lookup of the store, limited to what the request sees."""
         query = DensityQuery(
             tenant=asked.request.tenant,
@@ -228,7 +210,7 @@ class IntentRetriever:
             count=self._density,
         )
 
-    def _read(self, request: SearchRequest, inventory: LabelInventory) -> _QueryPlan:
+    def _read(self, request: SearchRequest, inventory: LabelInventory) -> _Search:
         turns = request.query if (last := last_turn(request.query)) else ""
         request = request.model_copy(update={"query": last}) if last else request
         if request.intent_filter is None:
@@ -238,11 +220,10 @@ class IntentRetriever:
             selection = Selection(request.intent_filter, reasons, made_by=FilterMaker.PERSON)
         vocabulary, question = self._vocabulary(inventory), read_request(request)
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
-        return _QueryPlan(
+        return _Search(
             request=request,
             turns=turns,
             question=question,
-            of_runs=read_run_question(request.query),
             selection=selection,
             labels=labels,
             vocabulary=vocabulary,
@@ -258,7 +239,7 @@ class IntentRetriever:
             self._read_through = inventory, vocabulary
         return vocabulary
 
-    def _pool(self, asked: _QueryPlan, *, k: int) -> tuple[_QueryPlan, Pool]:
+    def _pool(self, asked: _Search, *, k: int) -> tuple[_Search, Pool]:
         """The candidates, with the question as it is ranked: who made their labels shows in the candidates alone."""
         if asked.rule.is_strict:
             said = asked.question.order or asked.question.spans
@@ -266,29 +247,29 @@ class IntentRetriever:
             matches = matcher(asked.labels, asked.vocabulary) if asked.vocabulary.by_trajectory else None
             labels = asked.vocabulary.readings(asked.labels)
             query = replace(self._query(asked), labels=labels, matches=matches, k=size)
-            pool = self._pool_of(asked, self._candidates(asked, query))
+            pool = asked.pool(self._candidates(asked, query))
             made = [one.snippet.labeled_by for one in pool.candidates if one.matched]
             if asked.rule is not STRICT or 2 * sum(map(is_local, made)) <= len(made):
                 return asked, pool
             asked = replace(asked, rule=WEIGHTED)  # no label without a model is that sure
         return asked, self._weighted_pool(asked, k=k)
 
-    def _weighted_pool(self, asked: _QueryPlan, *, k: int) -> Pool:
+    def _weighted_pool(self, asked: _Search, *, k: int) -> Pool:
         question, of_runs = asked.question, GOAL_OPENED.value in asked.inventory.event_types
         large = of_runs or question.clause or question.order or question.spans
         size = max(k, LARGE_POOL if large else POOL)
         query = replace(self._query(asked), lexical_share=LEXICAL_SHARE, k=size, exact=False)
         found = {one.snippet.id: one for one in self._candidates(asked, query)}
         if len(found) < size:  # these are all there are
-            return self._pool_of(asked, list(found.values()))
+            return asked.pool(list(found.values()))
         if asked.labels and (asked.chosen or question.clause):
             self._look_at(asked, query, asked.labels, found=found)
         if of_runs:
             self._look_at_goals(asked, query, found=found)
-        return self._pool_of(asked, list(found.values()))
+        return asked.pool(list(found.values()))
 
     def _look_at(
-        self, asked: _QueryPlan, query: DensityQuery, labels: Iterable[Label], *, found: dict[str, Candidate]
+        self, asked: _Search, query: DensityQuery, labels: Iterable[Label], *, found: dict[str, Candidate]
     ) -> None:
         """Add to what was found the steps that carry a label, before others."""
         wanted = map(asked.vocabulary.canonical_label, labels)
@@ -296,7 +277,7 @@ class IntentRetriever:
         for one in self._candidates(asked, query):
             found.setdefault(one.snippet.id, one)
 
-    def _look_at_goals(self, asked: _QueryPlan, query: DensityQuery, *, found: dict[str, Candidate]) -> None:
+    def _look_at_goals(self, asked: _Search, query: DensityQuery, *, found: dict[str, Candidate]) -> None:
         """Add what opens goals, what says an identifier of the question, and all steps of goals it may be about."""
         self._look_at(asked, query, [GOAL_OPENED], found=found)
         for name in asked.of_runs.identifiers[:_MOST_NAMES]:
@@ -305,34 +286,25 @@ class IntentRetriever:
                 found.setdefault(one.snippet.id, one)
         if asked.of_runs.task:
             return
-        leading = leading_goals(self._pool_of(asked, list(found.values())), most=_MOST_GOALS)
+        leading = leading_goals(asked.pool(list(found.values())), most=_MOST_GOALS)
         names = {scope.name for scope in asked.inventory.scopes if (scope.trajectory, goal_of(scope.name)) in leading}
         self._look_at(asked, query, {Label(LabelKind.SCOPE, name) for name in names}, found=found)
 
-    def _ordered(self, asked: _QueryPlan, pool: Pool, *, k: int) -> list[ScoredSnippet]:
+    def _ordered(self, asked: _Search, pool: Pool, *, k: int) -> list[ScoredSnippet]:
         ranked = rank(pool, asked.rule, k=k, weights=self._weights)
         return with_links(ranked, pool.snippets) if pool.running.any() else ranked
 
-    def _pool_of(self, asked: _QueryPlan, candidates: Sequence[Candidate]) -> Pool:
-        return Pool(
-            request=asked.request,
-            question=asked.question,
-            of_runs=asked.of_runs,
-            selection=asked.selection,
-            labels=asked.labels,
-            vocabulary=asked.vocabulary,
-            candidates=candidates,
-        )
-
-    def _query(self, asked: _QueryPlan) -> DensityQuery:
+    def _query(self, asked: _Search) -> DensityQuery:
         """Build the store query; what a question asks for counts once more beside the clause that says where."""
         where = not asked.rule.is_strict or asked.selection.intent_filter.scopes
-        text, part, share = asked.request.query, asked.question.asked if where else "", ASKED_SHARE
+        texts = {asked.request.query: 1.0}
         if asked.turns:
-            text, part, share = asked.turns, text, LAST_TURN_SHARE
-        return self._similarity.query(asked.request, text=text, asked=part, asked_share=share, count=self._density)
+            texts = {asked.turns: 1.0 - LAST_TURN_SHARE, asked.request.query: LAST_TURN_SHARE}
+        elif where and asked.question.asked:
+            texts = {asked.request.query: 1.0 - ASKED_SHARE, asked.question.asked: ASKED_SHARE}
+        return replace(self._similarity.query(asked.request, texts), count=self._density)
 
-    def _candidates(self, asked: _QueryPlan, query: DensityQuery) -> list[Candidate]:
+    def _candidates(self, asked: _Search, query: DensityQuery) -> list[Candidate]:
         check_canceled()
         matched, hidden = matcher(asked.labels, asked.vocabulary), self._hidden(asked)
         found = self._store.rank(replace(query, k=query.k + hidden) if hidden else query)
@@ -345,7 +317,7 @@ class IntentRetriever:
             made.append(Candidate(hit.snippet, own, counted, similarity, hit.cosine, hit.lexical))
         return made
 
-    def _hidden(self, asked: _QueryPlan) -> int:
+    def _hidden(self, asked: _Search) -> int:
         """Count the candidates that may be instructions that were not asked for."""
         setup = Label(LabelKind.SCOPE, SETUP_SCOPE)
         if asked.request.include_setup or setup in asked.labels:

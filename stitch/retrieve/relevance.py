@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkab
 
 import numpy as np
 
-from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
+from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest
 from stitch.core.protocols import SnippetStore, WordCounts
 from stitch.core.results import WITHHELD, WITHOUT_MODEL
 from stitch.embed import StaticEmbedder
 from stitch.embed.lexical import index_of
 from stitch.errors import ModelError
-from stitch.retrieve.context.answer import answer
-from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.context.answer import with_context
 from stitch.retrieve.context.quoting import quote
 from stitch.retrieve.context.stopping import leading
 from stitch.retrieve.kinds import running
@@ -283,11 +282,10 @@ class RelevanceRetriever:
         retriever: Retriever,
         *,
         estimator: RelevanceEstimator,
-        counter: TokenCounter,
         judge: RelevanceJudge | None = None,
     ) -> None:
         self.mode = retriever.mode
-        self._retriever, self._estimator, self._counter, self._judge = retriever, estimator, counter, judge
+        self._retriever, self._estimator, self._judge = retriever, estimator, judge
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question. Where a context is made of less than steps, it stands or goes as a whole."""
@@ -320,22 +318,8 @@ class RelevanceRetriever:
             return replace(found, hits=(), context_text="", context_tokens=0, context_hits=(), pieces=())
         if found.pieces:
             return replace(found, hits=kept)
-        made = answer(
-            found.request,
-            Selection(found.intent_filter, found.reasons),
-            kept,
-            rule=found.rule,
-            counter=self._counter,
-            mode=found.mode,
-            started=0.0,
-        )
-        return replace(
-            found,
-            hits=kept,
-            context_text=made.context_text,
-            context_tokens=made.context_tokens,
-            context_hits=made.context_hits,
-        )
+        made = with_context(replace(found, hits=kept))
+        return replace(made, hits=kept, trace=found.trace)
 
 
 def _judged(

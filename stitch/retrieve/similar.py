@@ -22,8 +22,7 @@ from stitch.core import (
 )
 from stitch.core.cancellation import check_canceled
 from stitch.retrieve.candidates import Inventories, Similarity, as_read
-from stitch.retrieve.context.answer import answer
-from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.context.answer import bare, with_context
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
@@ -32,11 +31,9 @@ if TYPE_CHECKING:
 class Unlabeled:
     """A search by similarity alone."""
 
-    def __init__(
-        self, mode: str, *, store: SnippetStore, similarity: Similarity, counter: TokenCounter, inventories: Inventories
-    ) -> None:
+    def __init__(self, mode: str, *, store: SnippetStore, similarity: Similarity, inventories: Inventories) -> None:
         self.mode = mode
-        self._store, self._similarity, self._counter = store, similarity, counter
+        self._store, self._similarity = store, similarity
         self._inventories = inventories
         """Only for the names under which the labels of hits are shown."""
 
@@ -52,12 +49,12 @@ class Unlabeled:
         check_canceled()
         hits = [
             ScoredSnippet(snippet, frozenset(), {SIMILARITY: similarity}, similarity)
-            for snippet, _, similarity, *_ in self._store.rank(self._similarity.query(request, k=request.depth))
+            for snippet, _, similarity, *_ in self._store.rank(self._similarity.query(request, {request.query: 1.0}))
         ]
         check_canceled()
         hits = as_read(hits, LabelVocabulary(self._inventories(request.tenant, request.trajectory).merges))
         nothing, rule = Selection(IntentFilter()), RankingRule()
-        return answer(request, nothing, hits, rule=rule, counter=self._counter, mode=self.mode, started=started)
+        return with_context(bare(request, nothing, hits, rule=rule, mode=self.mode, started=started))
 
 
 class DenseRetriever(Unlabeled):

@@ -17,9 +17,9 @@ from mcp.client import Client
 
 from stitch import Memory, Step, open_memory, open_tenants
 from stitch.adapters.mcp import McpOverHttp, make_server
-from stitch.retrieve import PieceCounter
 from stitch.retrieve.context.recalled import is_recalled, without_recalled
 from stitch.text.markers import harmless
+from stitch.text.words import count_tokens
 
 MOST_TOKENS = 1500
 """What the tools may cost the context of a model."""
@@ -93,8 +93,8 @@ def test_the_tools_cost_the_context_of_a_model_little_and_say_what_they_do(memor
         async with Client(make_server(lambda action, request: memory)) as client:
             tools = (await client.list_tools()).tools
             shown = [{"name": t.name, "description": t.description, "input_schema": t.input_schema} for t in tools]
-            # What clients put before a model, as compact JSON, by the counter that measures contexts (`pieces-1`).
-            assert PieceCounter().count(json.dumps(shown, separators=(",", ":"))) < MOST_TOKENS
+            # What clients put before a model, as compact JSON, by the counter that measures contexts.
+            assert count_tokens(json.dumps(shown, separators=(",", ":"))) < MOST_TOKENS
             names = [tool.name for tool in tools]
             assert names == ["remember", "recall", "search", "why", "timeline", "themes", "correct", "forget"]
             assert all(tool.description and tool.output_schema for tool in tools)
@@ -121,7 +121,7 @@ def test_a_memory_with_trees_has_two_more_tools(memory: Memory, mode: Any) -> No
             tools = (await client.list_tools()).tools
             assert [tool.name for tool in tools][8:] == ["select", "edit"]
             shown = [{"name": t.name, "description": t.description, "input_schema": t.input_schema} for t in tools]
-            assert PieceCounter().count(json.dumps(shown, separators=(",", ":"))) < MOST_TOKENS
+            assert count_tokens(json.dumps(shown, separators=(",", ":"))) < MOST_TOKENS
             found = await call(client, "select", query="//POI[@cost <= 50]", tree="trip")
             assert [node["id"] for node in found["nodes"]] == ["zoo"]
             assert "Zoo" in found["context"]

@@ -17,11 +17,10 @@ from stitch.core import (
 )
 from stitch.embed import HashingEmbedder, LexicalEncoder
 from stitch.ingest.records import make_records
-from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
+from stitch.retrieve import IntentRetriever, LocalFilterSelector
 from stitch.retrieve.candidates import Candidate, Pool
 from stitch.retrieve.order import WEIGHTED, rank, weights
 from stitch.retrieve.question import read_request
-from stitch.retrieve.run_question import read_run_question
 
 EMBEDDER, LEXICAL = HashingEmbedder(), LexicalEncoder()
 
@@ -42,7 +41,7 @@ def retriever_of(snippets: Sequence[MemorySnippet], **options: Any) -> IntentRet
     store, inventory = ListStore(), options.pop("inventory", LabelInventory(steps=len(snippets)))
     store.put(make_records(snippets, embedder=EMBEDDER, lexical=LEXICAL))
     return IntentRetriever(
-        store=store, selector=LocalFilterSelector(), embedder=EMBEDDER, lexical=LEXICAL, counter=PieceCounter(),
+        store=store, selector=LocalFilterSelector(), embedder=EMBEDDER, lexical=LEXICAL,
         inventories=lambda tenant, trajectory: inventory, **options,
     )  # fmt: skip
 
@@ -52,7 +51,6 @@ def pool_of(query: str, candidates: Sequence[Candidate], *, asked_at: str | None
     request = SearchRequest(query=query, tenant="a", asked_at=asked_at)
     own: dict[str, Any] = {
         "question": read_request(request),
-        "of_runs": read_run_question(query),
         "selection": Selection(IntentFilter()),
         "labels": frozenset(),
         "vocabulary": LabelVocabulary(),

@@ -8,27 +8,8 @@ from hypothesis import strategies as st
 
 from doubles.scoring import hit_of
 from stitch.core import ScoredSnippet, Trust
-from stitch.retrieve import PieceCounter, TokenCounter, fit_context
-
-COUNTER = PieceCounter()
-
-
-class LetterCounter:
-    """Counts letters, and one more for the whole: lines do not add up to their sum."""
-
-    name = "letters"
-
-    def count(self, text: str) -> int:
-        return len(text) + bool(text)
-
-
-class SuddenCounter:
-    """Counts much more as soon as two steps stand together."""
-
-    name = "sudden"
-
-    def count(self, text: str) -> int:
-        return len(text) * (3 if text.count("<step ") > 1 else 1)
+from stitch.retrieve import fit_context
+from stitch.text.words import count_tokens
 
 
 def hit(
@@ -51,22 +32,21 @@ hits = st.lists(
     max_size=12,
     unique_by=lambda h: (h.snippet.trajectory, h.snippet.position),
 )
-counters = st.sampled_from([COUNTER, LetterCounter(), SuddenCounter()])
 
 
-@given(hits, st.integers(1, 300), counters)
+@given(hits, st.integers(1, 300))
 def test_a_context_never_exceeds_its_budget_and_counts_itself_right(
-    ranked: list[ScoredSnippet], budget_tokens: int, counter: TokenCounter
+    ranked: list[ScoredSnippet], budget_tokens: int
 ) -> None:
-    context = fit_context(ranked, budget_tokens=budget_tokens, counter=counter)
+    context = fit_context(ranked, budget_tokens=budget_tokens)
     assert context.tokens <= budget_tokens
-    assert context.tokens == (counter.count(context.text) if context.text else 0)
+    assert context.tokens == (count_tokens(context.text) if context.text else 0)
     assert len(context.ids) == context.text.count("<step ")
 
 
 @given(hits)
 def test_no_text_can_open_or_close_an_element(ranked: list[ScoredSnippet]) -> None:
-    text = fit_context(ranked, budget_tokens=100_000, counter=COUNTER).text
+    text = fit_context(ranked, budget_tokens=100_000).text
     assert len(re.findall(r"<\s*step\b", text)) == len(ranked)
     assert not re.findall(r"<\s*/\s*step\b", text)
     assert len(re.findall(r"<\s*/?\s*memory\b", text)) == (2 if ranked else 0)
@@ -76,7 +56,7 @@ def test_no_text_can_open_or_close_an_element(ranked: list[ScoredSnippet]) -> No
 def test_what_stands_in_a_context_is_a_beginning_of_the_ranking(
     ranked: list[ScoredSnippet], budget_tokens: int
 ) -> None:
-    context = fit_context(ranked, budget_tokens=budget_tokens, counter=COUNTER)
+    context = fit_context(ranked, budget_tokens=budget_tokens)
     first = ranked[: len(context.ids)]
     in_order = sorted((h.snippet for h in first), key=lambda s: (s.trajectory, s.position))
     assert context.ids == tuple(s.id for s in in_order)
@@ -85,7 +65,7 @@ def test_what_stands_in_a_context_is_a_beginning_of_the_ranking(
 @given(st.integers(30, 400), st.lists(st.integers(1, 30), min_size=4, max_size=30))
 def test_hits_that_do_not_all_fit_fill_the_budget_as_if_they_came_one_by_one(budget: int, sizes: list[int]) -> None:
     ranked = [hit("word " * size + "end.", position=size * 7 % 31, trajectory=f"t{n}") for n, size in enumerate(sizes)]
-    context = fit_context(ranked, budget_tokens=budget, counter=COUNTER)
+    context = fit_context(ranked, budget_tokens=budget)
     fitting = len([size for size in range(1, len(ranked) + 1) if whole(ranked[:size]) <= budget])
     assert len(context.ids) in (fitting, fitting + 1)  # of the next one there may be a sentence
     assert all(h.snippet.id in context.ids and h.snippet.text in context.text for h in ranked[:fitting])
@@ -93,12 +73,12 @@ def test_hits_that_do_not_all_fit_fill_the_budget_as_if_they_came_one_by_one(bud
 
 def whole(ranked: list[ScoredSnippet]) -> int:
     """The tokens of these hits with all the room there is."""
-    return fit_context(ranked, budget_tokens=10**6, counter=COUNTER).tokens
+    return fit_context(ranked, budget_tokens=10**6).tokens
 
 
 def heads(ranked: list[ScoredSnippet], *, scopes: bool = False) -> list[str]:
     """What stands before the text of each step."""
-    text = fit_context(ranked, budget_tokens=5_000, counter=COUNTER, scopes=scopes).text
+    text = fit_context(ranked, budget_tokens=5_000, scopes=scopes).text
     return [line.partition(">")[0].removeprefix("<step ") for line in text.splitlines()[1:-1]]
 
 
@@ -155,34 +135,34 @@ def test_no_name_can_be_taken_for_what_else_is_said_of_a_line(name: str) -> None
 
 def test_the_last_hit_is_cut_at_its_last_full_sentence_that_fits() -> None:
     ranked = [hit("Short.", position=5), hit("It costs $76.22. It is open. " + "And much more " * 50, position=1)]
-    context = fit_context(ranked, budget_tokens=90, counter=COUNTER)
+    context = fit_context(ranked, budget_tokens=90)
     assert ">It costs $76.22. It is open.\n" in context.text
     assert len(context.ids) == 2
 
 
 def test_a_hit_without_a_sentence_that_fits_ends_the_context() -> None:
     ranked = [hit("Short.", position=5), hit("word " * 100, position=1), hit("Tiny.", position=2)]
-    assert fit_context(ranked, budget_tokens=60, counter=COUNTER).ids == (ranked[0].snippet.id,)
+    assert fit_context(ranked, budget_tokens=60).ids == (ranked[0].snippet.id,)
 
 
 def test_a_first_hit_without_a_sentence_that_fits_is_cut_at_a_word() -> None:
-    context = fit_context([hit("word " * 100)], budget_tokens=50, counter=COUNTER)
+    context = fit_context([hit("word " * 100)], budget_tokens=50)
     assert "word word\n</memory>" in context.text
     assert context.tokens <= 50
 
 
 def test_a_budget_below_the_frame_gives_an_empty_context() -> None:
-    assert fit_context([hit("word")], budget_tokens=5, counter=COUNTER) == ("", 0, ())
+    assert fit_context([hit("word")], budget_tokens=5) == ("", 0, ())
 
 
 @given(st.text(max_size=60), st.text(max_size=10))
 def test_more_text_never_counts_fewer_tokens(text: str, more: str) -> None:
-    assert COUNTER.count(text + more) >= COUNTER.count(text) >= 0
+    assert count_tokens(text + more) >= count_tokens(text) >= 0
 
 
 def test_the_counter_counts_pieces_of_words_numbers_and_signs() -> None:
-    assert COUNTER.count("The Olympus Summit") == 3
-    assert COUNTER.count("internationalization") == 3
-    assert COUNTER.count("2019-03-01") == 6
-    assert COUNTER.count("漢字") == 2
-    assert COUNTER.count("") == 0
+    assert count_tokens("The Olympus Summit") == 3
+    assert count_tokens("internationalization") == 3
+    assert count_tokens("2019-03-01") == 6
+    assert count_tokens("漢字") == 2
+    assert count_tokens("") == 0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from doubles.scoring import hit_of
 from stitch.core import Origin, ScoredSnippet
-from stitch.retrieve import PieceCounter, fit_context, shorten_long
+from stitch.retrieve import fit_context, shorten_long
 from stitch.retrieve.context.excerpts import excerpt_hits
 from stitch.retrieve.context.outputs import SHOWN_CHARS, most_chars, what_matters
 from stitch.retrieve.question import read_question
@@ -113,7 +113,7 @@ def test_no_step_of_a_talk_takes_more_than_its_share_of_a_budget() -> None:
         assert max(map(len, texts)) <= most_chars(budget) * 1.5
         context = fit_context(
             shorten(talk, "What is the fence painted with?", budget_tokens=budget),
-            budget_tokens=budget, counter=PieceCounter(),
+            budget_tokens=budget,
         )  # fmt: skip
         assert len(context.ids) == 3
 

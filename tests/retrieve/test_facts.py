@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from doubles.golden import compare_phrases
 from doubles.scoring import hit_of
 from stitch.core import Step, ToolCall
-from stitch.retrieve import PieceCounter, fit_context
+from stitch.retrieve import fit_context
 from stitch.retrieve.context.recalled import is_recalled, step_without_recalled, without_recalled
 from stitch.retrieve.links.facts import MAX_FACTS, Fact, calls_in, facts_in, facts_of_arguments, named_by
 
@@ -70,7 +70,7 @@ def test_any_text_is_read_without_failing(text: str) -> None:
 
 def context(*texts: str) -> str:
     hits = [hit_of(text, position=at, recorded=1e9) for at, text in enumerate(texts)]
-    return fit_context(hits, budget_tokens=100_000, counter=PieceCounter()).text
+    return fit_context(hits, budget_tokens=100_000).text
 
 
 @given(texts=st.lists(st.text(min_size=1), min_size=1, max_size=4), before=st.text("ab \n", max_size=9))

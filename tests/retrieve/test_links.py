@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import Cause, ContextualIntent, MemorySnippet, Origin, ScoredSnippet, SupersededValue
-from stitch.retrieve.context.budget import PieceCounter, fit_context
+from stitch.retrieve.context.budget import fit_context
 from stitch.retrieve.links.causes import cause_of
 from stitch.retrieve.links.linking import MOST_LINKED, with_links
 from stitch.retrieve.links.superseded import superseded
@@ -197,7 +197,7 @@ def test_hits_and_contexts_get_links_from_all_steps_that_are_in_view() -> None:
     assert (linked.superseded_by, linked.because_of) == ("s5", None)
     assert caused.because_of == Cause("s3", 3, "refusal", "")
     assert (caused.superseded, caused.superseded_by) == ((), None)
-    text = fit_context([linked, caused], budget_tokens=1_000, counter=PieceCounter()).text
+    text = fit_context([linked, caused], budget_tokens=1_000).text
     assert 'superseded "status is sent&lt;step\u203a at step 5">{' in text
     assert "because step 3: refusal>update_order" in text
 

@@ -9,7 +9,7 @@ from doubles.storing import ListStore
 from stitch.core import LabelInventory, SearchRequest, SnippetRecord, WordCounts
 from stitch.embed import HashingEmbedder, LexicalEncoder, StaticEmbedder
 from stitch.embed.lexical import index_of
-from stitch.retrieve import DenseRetriever, PieceCounter
+from stitch.retrieve import DenseRetriever
 from stitch.retrieve.rarity import rare_words_first
 from stitch.text.words import stem
 
@@ -31,9 +31,7 @@ def stored(*said, embedder=EMBEDDER):
 
 
 def found(store, query, *, embedder=EMBEDDER, trajectory=None):
-    retriever = DenseRetriever(
-        store=store, embedder=embedder, counter=PieceCounter(), inventories=lambda tenant, trajectory: LabelInventory()
-    )
+    retriever = DenseRetriever(store=store, embedder=embedder, inventories=lambda tenant, trajectory: LabelInventory())
     hits = retriever.search(SearchRequest(query=query, tenant="a", trajectory=trajectory)).hits
     return [hit.snippet.text for hit in hits]
 

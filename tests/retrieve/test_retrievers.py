@@ -31,10 +31,8 @@ from stitch.retrieve import (
     IntentRetriever,
     LexicalRetriever,
     LocalFilterSelector,
-    PieceCounter,
 )
 
-COUNTER = PieceCounter()
 INVENTORY = LabelInventory(
     scopes=(
         ScopeSummary(name="day 1 itinerary", trajectory="trip", spans=((0, 2),), steps=3),
@@ -75,12 +73,11 @@ def intent_retriever(
         embedder=EMBEDDER,
         lexical=LEXICAL,
         inventories=lambda tenant, trajectory: inventory,
-        counter=COUNTER,
     )
 
 
 def unlabeled(mode: str, store: ListStore | None = None, *, inventory: LabelInventory = INVENTORY) -> Retriever:
-    searched: dict[str, Any] = {"store": store or stored(), "counter": COUNTER}
+    searched: dict[str, Any] = {"store": store or stored()}
     searched["inventories"] = lambda tenant, trajectory: inventory
     made: dict[str, Retriever] = {
         "dense": DenseRetriever(**searched, embedder=EMBEDDER),
@@ -140,7 +137,6 @@ def test_a_question_is_matched_against_the_labels_of_its_own_tenant_and_trajecto
 
     retriever = IntentRetriever(
         store=stored(), selector=LocalFilterSelector(), embedder=EMBEDDER, lexical=LEXICAL, inventories=inventories,
-        counter=COUNTER,
     )  # fmt: skip
     request = SearchRequest(query=QUERY, tenant="a", trajectory="trip")
     retriever.search(request)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from doubles.scoring import hit_of
-from stitch.retrieve import PieceCounter, fit_context
+from stitch.retrieve import fit_context
 from stitch.retrieve.context.quoting import quote, quote_attribute
 
 MARKERS = json.loads((Path(__file__).parent / "markers.json").read_text(encoding="utf-8"))
@@ -110,7 +110,7 @@ def test_no_marker_comes_through_an_attribute() -> None:
     through = []
     for marker in [*EVERY, *ELEMENTS]:
         hit = hit_of("Hello.", trajectory=marker, role=marker, recorded=1.7e9, scope="a", happened=marker)
-        context = fit_context([hit], budget_tokens=1_000, counter=PieceCounter())
+        context = fit_context([hit], budget_tokens=1_000)
         inner = context.text.removeprefix("<memory>\n<step ").removesuffix("\n</memory>")
         if comes_through(marker, inner) or "\n" in quote_attribute(f"a\u2028b\u0085c\n{marker}"):
             through.append(marker)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from doubles.scoring import hit_of
 from stitch.core import ScoredSnippet, Trust
-from stitch.retrieve import PieceCounter, fit_context
+from stitch.retrieve import fit_context
 
 _RESERVED = r"(?!(?:and|at|on|in|recorded|about|low|superseded|because)\b)"
 _NAME = rf'(?:"[^"<>]*"|(?!\d){_RESERVED}[^\s"<>=]+(?: {_RESERVED}[^\s"<>=]+)*)'
@@ -56,12 +56,12 @@ def test_a_strict_reader_finds_each_step_once_in_its_place(
         snippet(text, position, role=role or "user", trajectory=trajectory or "t", scope=scope)
         for position, text in enumerate(texts)
     ]
-    context = fit_context(ranked, budget_tokens=1_000_000, counter=PieceCounter(), scopes=True)
+    context = fit_context(ranked, budget_tokens=1_000_000, scopes=True)
     assert [position for position, _ in read_strictly(context.text)] == list(range(len(texts)))
 
 
 @given(_TEXTS.filter(bool), st.integers(1, 120))
 def test_a_text_that_is_cut_does_not_break_out_either(text: str, budget_tokens: int) -> None:
-    context = fit_context([snippet(text * 3, 0)], budget_tokens=budget_tokens, counter=PieceCounter())
+    context = fit_context([snippet(text * 3, 0)], budget_tokens=budget_tokens)
     if context.text:
         assert len(read_strictly(context.text)) == 1

@@ -13,7 +13,7 @@ import pytest
 
 from stitch import signatures
 from stitch.lm.adapter import ReplyAdapter, response_format
-from stitch.retrieve import PieceCounter
+from stitch.text.words import count_tokens
 
 GOLDEN = Path(__file__).parent / "golden"
 TOKENS = GOLDEN / "tokens.json"
@@ -52,7 +52,7 @@ def test_every_golden_file_has_a_prompt() -> None:
 
 
 def test_every_prompt_takes_the_tokens_that_were_counted_and_a_small_model_can_read_it() -> None:
-    count = PieceCounter().count
+    count = count_tokens
     counted = {
         name: sum(count(message["content"]) for message in messages_of(prompt, "")) + count(schema_of(prompt))
         for name in sorted(PROMPTS)

@@ -24,9 +24,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from stitch.core import MemorySnippet, Piece, Trust
-from stitch.retrieve.context.budget import Context, TokenCounter
+from stitch.retrieve.context.budget import Context
 from stitch.retrieve.context.lines import standing
 from stitch.retrieve.context.quoting import quote, quote_attribute
+from stitch.text.words import count_tokens
 
 _OPEN, _CLOSE = "<memory>\n", "</memory>"
 _GAP = " … "
@@ -72,9 +73,7 @@ class _Line:
         return text
 
 
-def fit_page(
-    placed: Sequence[Placed], *, budget_tokens: int, counter: TokenCounter, name_of: Callable[[str], str] = str
-) -> Context:
+def fit_page(placed: Sequence[Placed], *, budget_tokens: int, name_of: Callable[[str], str] = str) -> Context:
     """Render as many pieces as the budget holds.
 
     The name of a theme is asked for where three steps or more of it are shown.
@@ -88,7 +87,7 @@ def fit_page(
     guess = _guess(placed, budget_tokens)
     while low < high and fitting.tokens < _FULL * budget_tokens:
         middle = min(max(guess, low + 1), high)
-        made = _rendered(placed[:middle], names, counter)
+        made = _rendered(placed[:middle], names)
         if made.tokens <= budget_tokens:
             fitting, low = made, middle
         else:
@@ -117,7 +116,7 @@ class _Names(dict[str, str]):
         return name
 
 
-def _rendered(placed: Sequence[Placed], names: Mapping[str, str], counter: TokenCounter) -> Context:
+def _rendered(placed: Sequence[Placed], names: Mapping[str, str]) -> Context:
     steps_of: dict[str, set[str]] = {}
     for each in placed:
         steps_of.setdefault(each.piece.theme or "", set()).add(each.piece.snippets[-1])
@@ -138,7 +137,7 @@ def _rendered(placed: Sequence[Placed], names: Mapping[str, str], counter: Token
             above = same[-1].snippet
     whole = "".join([_OPEN, *text, _CLOSE]) if text else ""
     ids = dict.fromkeys(snippet for each in placed for snippet in each.piece.snippets)
-    return Context(whole, counter.count(whole), tuple(ids))
+    return Context(whole, count_tokens(whole), tuple(ids))
 
 
 def _lines(placed: Sequence[Placed], names: Mapping[str, str]) -> dict[tuple[str, str, bool, bool], _Line]:

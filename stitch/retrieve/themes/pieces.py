@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 
 from stitch.core import MemorySnippet, ScoredSnippet, Statement, Trust
-from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.likeness import likeness
 from stitch.retrieve.neighbors import BESIDE
 from stitch.retrieve.themes.constants import ThemeConstants
 from stitch.retrieve.themes.wording import Wording, folded
 from stitch.text.sentences import sentences
+from stitch.text.words import count_tokens
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
@@ -74,7 +74,6 @@ class Sentences(Sequence[Sentence]):
         apart: The sentences of each statement.
         bearing: Which sentence of a statement bears most on the question, by the place of the statement; it is asked
             once.
-        count: Counts tokens.
     """
 
     def __init__(
@@ -83,10 +82,9 @@ class Sentences(Sequence[Sentence]):
         *,
         apart: Sequence[Sequence[str]],
         bearing: Callable[[int], int],
-        count: Callable[[str], int],
     ) -> None:
         self.parts = parts
-        self._apart, self._bearing, self._count = apart, bearing, count
+        self._apart, self._bearing = apart, bearing
         self._places: dict[int, int] = {}
         self._read: dict[int, Sentence] = {}
 
@@ -112,7 +110,7 @@ class Sentences(Sequence[Sentence]):
                 self._places[part.of] = self._bearing(part.of)
             bearing = self._places[part.of]
             number = bearing if not part.turn else part.turn - (part.turn <= bearing)
-        return Sentence(texts[number], self._count(texts[number]), part.of, number, part.relevance)
+        return Sentence(texts[number], count_tokens(texts[number]), part.of, number, part.relevance)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +135,6 @@ class PieceReader:
 
     Attributes:
         constants: What counts how much.
-        counter: Counts tokens.
         embed: Makes the vectors of sentences.
         wide: Whether the question asks for what was said over a stretch.
         of_many: Whether it asks for what many steps say together: for that, or for an order.
@@ -147,7 +144,6 @@ class PieceReader:
     """
 
     constants: ThemeConstants
-    counter: TokenCounter
     embed: Callable[[Sequence[str]], Vectors]
     wide: bool
     of_many: bool = False
@@ -170,7 +166,7 @@ class PieceReader:
         ranks = self._ranks(hits)
         made = _said(hits, ranks, hierarchy, least=self.min_trust)
         if not made:
-            none = Sentences((), apart=(), bearing=int, count=self.counter.count)
+            none = Sentences((), apart=(), bearing=int)
             return Pieces(statements=(), vectors=np.zeros((0, len(vector)), np.float32), sentences=none)
         texts = [folded(each.text[:_READ_CHARS]) for each in made]
         wording = Wording(question, texts)
@@ -214,7 +210,7 @@ class PieceReader:
 
     def _sentences(self, statements: Sequence[ScoredStatement], wording: Wording, vector: Vectors) -> Sentences:
         """The statements, or their sentences; of each the one that bears most on the question counts in full."""
-        known, count = self.constants, self.counter.count
+        known = self.constants
         apart = [_apart(each.text) if self._is_long(each.text) else [each.text] for each in statements]
         several = [number for number, texts in enumerate(apart) if len(texts) > 1]
         compared = frozenset(several[: known.embedded])
@@ -231,12 +227,13 @@ class PieceReader:
                 return 0
             return self._bearing(apart[number], wording, vector if number in compared else None)
 
-        return Sentences(parts, apart=apart, bearing=bearing, count=count)
+        return Sentences(parts, apart=apart, bearing=bearing)
 
     def _is_long(self, text: str) -> bool:
         """Whether a statement is shown sentence by sentence; its beginning mostly tells."""
-        most, count = self.constants.whole_tokens, self.counter.count
-        return count(text[: most * _CHARS_A_TOKEN]) > most or (len(text) > most * _CHARS_A_TOKEN and count(text) > most)
+        most, least_chars = self.constants.whole_tokens, self.constants.whole_tokens * _CHARS_A_TOKEN
+        begun = count_tokens(text[:least_chars]) > most
+        return begun or (len(text) > least_chars and count_tokens(text) > most)
 
     def _bearing(self, texts: Sequence[str], wording: Wording, vector: Vectors | None) -> int:
         """Index of the sentence that bears most on the question: by words, and by its vector where one is given."""

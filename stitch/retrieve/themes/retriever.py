@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -20,7 +21,6 @@ from stitch.core import (
     Piece,
     RankingRule,
     RetrievalResult,
-    Retriever,
     ScoredSnippet,
     SearchRequest,
     SnippetStore,
@@ -28,9 +28,10 @@ from stitch.core import (
     snippet_id,
 )
 from stitch.core.cancellation import check_canceled
-from stitch.retrieve.context.budget import TokenCounter
-from stitch.retrieve.context.deep import search_deep
+from stitch.retrieve.candidates import Inventories
+from stitch.retrieve.context.answer import milliseconds_since
 from stitch.retrieve.coverage import Covering, choose_covering
+from stitch.retrieve.intent import IntentRetriever
 from stitch.retrieve.kinds import running
 from stitch.retrieve.question import QuestionForm, form_of
 from stitch.retrieve.run_question import read_run_question
@@ -39,7 +40,6 @@ from stitch.retrieve.themes.page import Placed, fit_page
 from stitch.retrieve.themes.pieces import PieceReader, Pieces
 
 if TYPE_CHECKING:
-    from stitch.core import LabelInventory
     from stitch.themes.reading import Themes
 
 Hierarchies: TypeAlias = "Callable[[str], Themes]"
@@ -62,50 +62,29 @@ class ThemesRetriever:
     def __init__(
         self,
         *,
-        steps: Retriever,
+        steps: IntentRetriever,
         store: SnippetStore,
         embedder: Embedder,
-        counter: TokenCounter,
         hierarchies: Hierarchies | None,
         constants: ThemeConstants = THEME_CONSTANTS,
         mode: str = "themes",
     ) -> None:
         self.mode = mode
-        self._steps, self._store, self._embedder, self._counter = steps, store, embedder, counter
+        self._steps, self._store, self._embedder = steps, store, embedder
         self._hierarchies, self.constants = hierarchies, constants
 
-    def with_constants(self, constants: ThemeConstants) -> ThemesRetriever:
-        """The same retriever with other constants; for measuring."""
-        return ThemesRetriever(
-            steps=self._steps,
-            store=self._store,
-            embedder=self._embedder,
-            counter=self._counter,
-            hierarchies=self._hierarchies,
-            constants=constants,
-            mode=self.mode,
-        )
-
-    def over(self, store: SnippetStore, *, inventories: Callable[[str, str | None], LabelInventory]) -> ThemesRetriever:
+    def over(self, store: SnippetStore, *, inventories: Inventories) -> ThemesRetriever:
         """The same retriever over another store; there it reads steps as they are, for statements are those of now."""
-        over = getattr(self._steps, "over", None)
-        steps = self._steps if over is None else over(store, inventories=inventories)
-        return ThemesRetriever(
-            steps=steps,
-            store=store,
-            embedder=self._embedder,
-            counter=self._counter,
-            hierarchies=None,
-            constants=self.constants,
-            mode=self.mode,
-        )
+        other = copy(self)
+        other._steps, other._store = self._steps.over(store, inventories=inventories), store
+        other._hierarchies = None
+        return other
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question: with pieces in `RetrievalResult.pieces`, and their steps as hits."""
         started = time.perf_counter()
-        found, _ = search_deep(self._steps, request, k=self.depth(request))
-        result = self.answer(request, found)
-        return replace(result, milliseconds=(time.perf_counter() - started) * 1000)
+        result = self.answer(request, self._steps.ranked(request, k=self.depth(request)))
+        return replace(result, milliseconds=milliseconds_since(started))
 
     def depth(self, request: SearchRequest) -> int:
         """The number of steps to rank for a question."""
@@ -114,14 +93,13 @@ class ThemesRetriever:
     def answer(self, request: SearchRequest, found: RetrievalResult) -> RetrievalResult:
         """Answer a question from what was found among steps."""
         started = time.perf_counter()
-        known, counter = self.constants, self._counter
+        known = self.constants
         form = form_of(request.query)
         hierarchy = None if self._hierarchies is None else self._hierarchies(request.tenant)
         check_canceled()
         [vector] = self._embedder.embed([request.query])
         reader = PieceReader(
             constants=known,
-            counter=counter,
             embed=self._embedder.embed,
             wide=form.wide,
             of_many=form in OF_MANY_STEPS,
@@ -140,9 +118,7 @@ class ThemesRetriever:
         placed = self._placed(
             pieces, covering.order, hierarchy, known={hit.snippet.id: hit.snippet for hit in found.hits}
         )
-        context = fit_page(
-            placed, budget_tokens=request.budget_tokens, counter=counter, name_of=partial(_name, hierarchy)
-        )
+        context = fit_page(placed, budget_tokens=request.budget_tokens, name_of=partial(_name, hierarchy))
         return RetrievalResult(
             request=request,
             intent_filter=found.intent_filter,
@@ -151,7 +127,7 @@ class ThemesRetriever:
             context_text=context.text,
             context_tokens=context.tokens,
             context_hits=context.ids,
-            milliseconds=(time.perf_counter() - started) * 1000,
+            milliseconds=milliseconds_since(started),
             mode=self.mode,
             rule=_RULE,
             pieces=tuple(each.piece for each in placed),

@@ -7,14 +7,12 @@ import pytest
 
 from stitch import open_memory
 from stitch.core import MemorySnippet, Piece, ScoredSnippet, Trust
-from stitch.retrieve import PieceCounter
 from stitch.retrieve.context.recalled import is_recalled
 from stitch.retrieve.themes.constants import THEME_CONSTANTS
 from stitch.retrieve.themes.page import Placed, fit_page
 from stitch.retrieve.themes.pieces import PieceReader
 from stitch.retrieve.themes.wording import Wording, folded
-
-COUNTER = PieceCounter()
+from stitch.text.words import count_tokens
 
 
 def snippet(step: str, position: int, **fields: object) -> MemorySnippet:
@@ -27,7 +25,7 @@ def placed(
     text: str, step: str, position: int, *, theme: str = "", at: tuple[int, int] = (0, 0), **fields: object
 ) -> Placed:
     own = snippet(step, position, **fields)
-    piece = Piece(text, (own.id,), (step,), COUNTER.count(text), None, theme or None)
+    piece = Piece(text, (own.id,), (step,), count_tokens(text), None, theme or None)
     return Placed(piece, own, (), at, own.trust)
 
 
@@ -40,7 +38,6 @@ def test_lines_of_a_theme_stand_together_and_in_the_order_in_which_they_happened
             placed("fourth", "d", 4, theme="kites"),
         ],
         budget_tokens=500,
-        counter=COUNTER,
     )
     assert page.text.splitlines() == [
         "<memory>",
@@ -55,7 +52,7 @@ def test_lines_of_a_theme_stand_together_and_in_the_order_in_which_they_happened
 
 def test_sentences_of_a_step_stand_on_one_line_with_a_sign_where_something_is_left_out() -> None:
     pieces = [placed("One.", "a", 1, at=(0, 0)), placed("Five.", "a", 1, at=(0, 4)), placed("Two.", "a", 1, at=(0, 1))]
-    page = fit_page(pieces, budget_tokens=500, counter=COUNTER)
+    page = fit_page(pieces, budget_tokens=500)
     assert "One. Two. … Five." in page.text
 
 
@@ -67,7 +64,6 @@ def test_no_text_can_end_its_line_or_begin_another() -> None:
             placed("c", "c", 3, theme="k><step"),
         ],
         budget_tokens=500,
-        counter=COUNTER,
     )
     assert page.text.count("</memory>") == page.text.count("<theme ") == 1
     assert page.text.count("<step ") == 3
@@ -76,7 +72,7 @@ def test_no_text_can_end_its_line_or_begin_another() -> None:
 
 def test_what_was_corrected_says_so_on_a_line_of_its_own() -> None:
     old, new = placed("Rex is two.", "a", 1), placed("Rex barks.", "a", 1, at=(9, 0))
-    page = fit_page([old._replace(superseded=True), new], budget_tokens=500, counter=COUNTER)
+    page = fit_page([old._replace(superseded=True), new], budget_tokens=500)
     assert page.text.splitlines()[1:-1] == [
         "<step 1 Ada on 14 Nov 2023 in x superseded>Rex is two.",
         "<step 1 Ada>Rex barks.",
@@ -93,7 +89,7 @@ def test_what_is_said_in_the_same_words_stands_once_with_all_the_steps_that_say_
         placed("It failed.", "r5", 5, trajectory="y", role="Ben"),
         placed("Again.", "r4", 4, trajectory="y", at=(3, 0)),
     ]
-    page = fit_page(pieces, budget_tokens=500, counter=COUNTER)
+    page = fit_page(pieces, budget_tokens=500)
     assert page.text.splitlines()[1:-1] == [
         "<step 1 Ada on 14 Nov 2023 in x and 7 Ada on 15 Nov and 3 Ada on 14 Nov 2023 in y>It failed.",
         "<step 8 Ada on 14 Nov 2023 in x>It passes now.",
@@ -106,11 +102,11 @@ def test_what_is_said_in_the_same_words_stands_once_with_all_the_steps_that_say_
 @pytest.mark.parametrize("budget", range(1, 220, 7))
 def test_as_much_stands_on_a_page_as_fits(budget: int) -> None:
     pieces = [placed(f"Sentence number {place} of many.", str(place), place, theme="k") for place in range(12)]
-    page = fit_page(pieces, budget_tokens=budget, counter=COUNTER)
-    assert page.tokens == COUNTER.count(page.text) <= budget
+    page = fit_page(pieces, budget_tokens=budget)
+    assert page.tokens == count_tokens(page.text) <= budget
     fitting = len(page.ids)
     if 0 < fitting < len(pieces) and page.tokens < 0.97 * budget:
-        assert fit_page(pieces[: fitting + 1], budget_tokens=10_000, counter=COUNTER).tokens > budget
+        assert fit_page(pieces[: fitting + 1], budget_tokens=10_000).tokens > budget
 
 
 def test_a_context_by_themes_is_known_again_where_it_comes_back(tmp_path: Path) -> None:
@@ -138,7 +134,7 @@ def test_what_the_one_who_is_asked_of_says_comes_first_also_beside_hits_unless_a
     wide: bool, first: str
 ) -> None:
     reading = PieceReader(
-        constants=THEME_CONSTANTS, counter=COUNTER, embed=lambda texts: np.zeros((len(texts), 2), np.float32), wide=wide
+        constants=THEME_CONSTANTS, embed=lambda texts: np.zeros((len(texts), 2), np.float32), wide=wide
     )
     hits = [hit("1", "Ben"), hit("2", "Ada"), hit("30", "Ada", speaker=0.06)]  # what stands beside a hit has no parts
     told = reading.read(hits, question="What does Ada fly?", vector=np.zeros(2, np.float32), hierarchy=None, tokens=100)

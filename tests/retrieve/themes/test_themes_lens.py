@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stitch import Memory, open_memory
-from stitch.retrieve import PieceCounter
+from stitch.text.words import count_tokens
 
 TALK = [
     ("Ada", ("Good morning! I adopted a brown dog named Rex in March. "
@@ -40,7 +40,7 @@ def test_far_evidence_is_found_in_few_tokens(memory: Memory) -> None:
 @pytest.mark.parametrize("budget", [1, 40, 80, 200, 4096])
 def test_a_context_stays_inside_its_budget_and_tells_what_is_in_it(memory: Memory, budget: int) -> None:
     result = memory.search("What did Ada adopt?", retriever="themes", budget_tokens=budget)
-    assert result.context_tokens == PieceCounter().count(result.context()) <= budget
+    assert result.context_tokens == count_tokens(result.context()) <= budget
     shown = {hit.snippet.id for hit in result if hit.snippet.id in result.context_hits}
     assert shown == set(result.context_hits)
 
