@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Literal
 
 from stitch.core import Decision, RetrievalResult, SearchRequest, SnippetStore
 from stitch.retrieve.context.answer import milliseconds_since, with_context
-from stitch.retrieve.intent import IntentRetriever
 from stitch.retrieve.kinds import running
 from stitch.retrieve.question import form_of, read_request
 from stitch.retrieve.run_question import read_run_question
 
 if TYPE_CHECKING:
-    from stitch.retrieve.candidates import Inventories
+    from stitch.retrieve.candidates import Inventories, StepRanker
     from stitch.retrieve.themes import ThemesRetriever
 
 
@@ -34,7 +33,7 @@ class AutoRetriever:
     mode = "auto"
     calibrated: Literal[True] = True
 
-    def __init__(self, *, intent: IntentRetriever, themes: ThemesRetriever) -> None:
+    def __init__(self, *, intent: StepRanker, themes: ThemesRetriever) -> None:
         self._intent, self._themes = intent, themes
 
     def over(self, store: SnippetStore, *, inventories: Inventories) -> AutoRetriever:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from stitch.core import (
     LabelKind,
     LabelVocabulary,
     MemorySnippet,
+    RetrievalResult,
     ScoredSnippet,
     SearchRequest,
     Selection,
@@ -43,6 +44,16 @@ Inventories = Callable[[str, str | None], LabelInventory]
 
 _SHORT_CHARS = 180
 """Steps up to this length say little of what they are about."""
+
+
+class StepRanker(Protocol):
+    """A lens that ranks steps, from which others read."""
+
+    def ranked(self, request: SearchRequest, *, k: int) -> RetrievalResult:
+        """Rank `k` steps, or as many as the request needs, without a context of them."""
+
+    def over(self, store: SnippetStore, *, inventories: Inventories) -> StepRanker:
+        """The same lens over another store and label space."""
 
 
 class Candidate(NamedTuple):

@@ -28,10 +28,9 @@ from stitch.core import (
     snippet_id,
 )
 from stitch.core.cancellation import check_canceled
-from stitch.retrieve.candidates import Inventories
+from stitch.retrieve.candidates import Inventories, StepRanker
 from stitch.retrieve.context.answer import milliseconds_since
 from stitch.retrieve.coverage import Covering, choose_covering
-from stitch.retrieve.intent import IntentRetriever
 from stitch.retrieve.kinds import running
 from stitch.retrieve.question import QuestionForm, form_of
 from stitch.retrieve.run_question import read_run_question
@@ -62,7 +61,7 @@ class ThemesRetriever:
     def __init__(
         self,
         *,
-        steps: IntentRetriever,
+        steps: StepRanker,
         store: SnippetStore,
         embedder: Embedder,
         hierarchies: Hierarchies | None,
