@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
 
 from stitch.core import (
     DENSITY,
@@ -151,64 +152,39 @@ def explain_rank(
     lacking = tuple(sorted(labels - own))
     if place < k:
         return WhyNot(hit, place + 1, len(ranking), k, lacking, last, "", None)
-    rivals = _rivals(hit, ranking, labels | own, vocabulary, rule)
-    above, beside, _ = _around_density(hit, rule)
-
-    def beaten_by(chosen: frozenset[Label]) -> int:
-        mine = above, round(density(own & chosen, count=count) + beside, DECIMALS)
-        better = 0
-        for rival, (all_of_them, winning) in rivals.items():
-            theirs = rival.above, round(density(rival.carried & chosen, count=count) + rival.beside, DECIMALS)
-            better += all_of_them if theirs > mine else winning if theirs == mine else 0
-        return better
-
+    carried = [_labels_of(other.snippet, vocabulary) & (labels | own) for other in ranking]
+    beaten_by = _rivals(ranking, carried, place=place, rule=rule, count=count)
     change = next((c for c in _changes(labels, own) if beaten_by(labels - {*c.drop} | {*c.add}) < k), None)
     return WhyNot(hit, place + 1, len(ranking), k, lacking, last, rule.lead(last, hit) or "order", change)
 
 
-class _Rival(NamedTuple):
-    """The scores of another snippet that decide, in this order, if the filter changes."""
-
-    above: tuple[float, ...]
-    """The sums of the tiers above density."""
-    beside: float
-    """What stands in the tier of density beside it."""
-    carried: frozenset[Label]
-    """The relevant labels."""
-
-
-def _around_density(hit: ScoredSnippet, rule: RankingRule) -> tuple[tuple[float, ...], float, tuple[float, ...]]:
-    """Split tier totals into those before density, beside it and after it; without density, it is a tier above."""
-    totals = rule.totals(hit.parts)
-    for place, names in enumerate((*rule.tiers, rule.summed)):
-        if DENSITY in names:
-            return totals[:place], round(totals[place] - hit.density, DECIMALS), totals[place + 1 :]
-    return (), 0.0, totals
-
-
 def _rivals(
-    hit: ScoredSnippet,
     ranking: Sequence[ScoredSnippet],
-    relevant: frozenset[Label],
-    vocabulary: LabelVocabulary,
+    carried: Sequence[frozenset[Label]],
+    *,
+    place: int,
     rule: RankingRule,
-) -> dict[_Rival, tuple[int, int]]:
-    """Count the other snippets by rival scores, and those that win if all before density is equal."""
-    rivals: dict[_Rival, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    count: DensityCount,
+) -> Callable[[frozenset[Label]], int]:
+    """A function that counts how many of a ranking stand above one of them under another filter."""
+    tiers = (*rule.tiers, rule.summed)
+    tier = next(number for number, names in enumerate(tiers) if DENSITY in names)
+    others = np.array([rule.totals({**hit.parts, DENSITY: 0.0}) for hit in ranking])
+    keys = [rule.key(hit)[1:] for hit in ranking]
+    before = np.array([key < keys[place] for key in keys])
+    groups = {own: number for number, own in enumerate(dict.fromkeys(carried))}
+    group = np.array([groups[own] for own in carried])
 
-    def after(other: ScoredSnippet) -> tuple[tuple[float, ...], str, int, str]:
-        _, trajectory, position, step = rule.key(other)
-        return tuple(-number for number in _around_density(other, rule)[2]), trajectory, position, step
+    def beaten_by(chosen: frozenset[Label]) -> int:
+        totals = others.copy()
+        totals[:, tier] += np.array([density(own & chosen, count=count) for own in groups])[group]
+        better, equal = np.zeros(len(totals), bool), np.ones(len(totals), bool)
+        for column in np.round(totals, DECIMALS).T:
+            better |= equal & (column > column[place])
+            equal &= column == column[place]
+        return int((better | equal & before).sum())
 
-    mine = after(hit)
-    for other in ranking:
-        if other is not hit:
-            above, beside, _ = _around_density(other, rule)
-            carried = _labels_of(other.snippet, vocabulary) & relevant
-            rival = _Rival(above, beside, carried)
-            every, winning = rivals[rival]
-            rivals[rival] = every + 1, winning + (after(other) < mine)
-    return dict(rivals)
+    return beaten_by
 
 
 def _labels_of(snippet: MemorySnippet, vocabulary: LabelVocabulary) -> frozenset[Label]:

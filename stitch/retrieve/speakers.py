@@ -25,8 +25,6 @@ def named_speakers(text: str, roles: Collection[str]) -> frozenset[str]:
     parts = {role: frozenset(map(stem, _PART.findall(role.lower()))) for role in roles}
     if len(parts) < 2:
         return frozenset()
-    if len(parts) == 2 and all(map(_TAKES_SIDES.search, parts)):
-        return _debaters_named(text, parts)
     named: set[str] = set()
     said = frozenset(text.split())
     for role in parts:
@@ -67,25 +65,6 @@ def asks_of_own_matters(text: str) -> bool:
 def names_who_asks(text: str) -> bool:
     """Whether a question names who asks it."""
     return _OF_OWN_MATTERS.search(text) is not None
-
-
-_TAKES_SIDES = re.compile(r"(?<![a-z])(?:side|debat\w+)(?![a-z])", re.IGNORECASE)
-_CLAIM_OF = (
-    r"\b{who}(?: (?:side|team|lot|people|bench|speaker|debater|party|camp)s?)?['’]s\b"
-    r"|\b(?:of|at|against|after|versus|vs|on|what) (?:the )?{who}\b(?! (?:\w+ )?(?:cit|quot|use|bring|brought))"
-)
-
-
-def _debaters_named(text: str, parts: dict[str, frozenset[str]]) -> frozenset[str]:
-    """The one of two sides that a question asks what it did: named as who acts, else the one whose claims are not at
-    issue.
-    """
-    said = frozenset(re.sub(r"['’]s\b", "", text).split())
-    named = {role: own for role in parts if (own := _name_in(role, parts, said))}
-    acting = [role for role, own in named.items() if not re.search(_CLAIM_OF.format(who=own), text)]
-    if len(acting) == 1:
-        return frozenset(acting)
-    return frozenset(named) if len(named) == 1 else frozenset()
 
 
 def _name_in(role: str, parts: dict[str, frozenset[str]], said: frozenset[str]) -> str:
