@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from stitch.errors import StitchError, StoreUnavailableError
+from stitch.errors import SettingsError, StitchError, StoreUnavailableError
 from stitch.server import calls
 from stitch.server.access import Access
 from stitch.server.app_state import AppState, Limits
@@ -30,7 +30,7 @@ from stitch.server.metrics import CONTENT_TYPE as METRICS_TYPE
 from stitch.server.metrics import Metrics
 from stitch.server.operations.operation import Action
 from stitch.server.page import FILES_PATH, PageFiles, page_response, paths_response
-from stitch.server.protocol import JSON, Failure
+from stitch.server.protocol import JSON, PROTOCOL, Failure, Hello, Welcome
 from stitch.server.routes import StrictRoute, caller_of, check_type, make_router, memory_of, served_of
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def create_app(
     app.include_router(make_router(), dependencies=keyed)
     app.include_router(_others, dependencies=keyed)
     app.include_router(_open)
-    app.router.routes[:0] = calls.routes  # they are called most, and routes are tried in order
+    app.router.routes.insert(0, calls.route)  # it is called most, and routes are tried in order
     app.router.routes.append(Mount(FILES_PATH, PageFiles(), name="page"))
     if tools is not None:
         app.router.routes.append(Route(MCP_PATH, _UntilClosing(tools, served), name="mcp"))
@@ -173,6 +173,17 @@ async def events(
         hint = "close one, or ask /v1/receipts now and then"
         raise RefusalError(HTTPStatus.TOO_MANY_REQUESTS, "TooManyStreams", message, hint=hint)
     return EventSourceResponse(served.feed.read(caller.tenant, after=last_event_id))
+
+
+@_others.post("/v1/join", include_in_schema=False)
+async def join(request: Request, hello: Hello) -> Response:
+    """Say whose memory this is, and who labels; the owner of a folder looks at the settings of whoever asks."""
+    if hello.protocol != PROTOCOL:
+        hint = "use the same version, or end that process"
+        raise SettingsError("the memory is open in another version of this library", hint=hint)
+    memory, greet = memory_of(request, "read"), getattr(request.app.state, "greet", None)
+    welcome = Welcome.model_validate(memory) if greet is None else greet(memory, hello)
+    return Response(welcome.model_dump_json(), media_type=JSON)
 
 
 @_others.get("/metrics", response_class=Response)

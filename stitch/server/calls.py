@@ -1,4 +1,4 @@
-"""The paths at which another process calls the methods of a memory.
+"""The path at which another process calls the methods of a memory.
 
 `POST /v1/call/NAME` takes `{"arguments": {...}, "of": {...}}`, and lines of text behind it where the method takes some.
 What comes back is the result as JSON; of many, a line each, in brackets, and behind them an error if they break off.
@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from stitch.errors import InputError
 from stitch.server.methods import Method, call_method, method_named
-from stitch.server.protocol import JSON, Welcome, read_hello
+from stitch.server.protocol import JSON
 from stitch.server.routes import answer_lines, caller_of, memory_of, refuse_folder, served_of
 from stitch.server.streaming import Lines, begun
 
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 
 _ASKING = frozenset({"search", "ask", "why", "why_not", "select", "tree_request"})
 """Methods that may call a model though they write nothing."""
-
-
-async def join(request: Request) -> Response:
-    """Say whose memory this is, and who labels; the owner of a folder looks at the settings of whoever asks."""
-    memory, hello = memory_of(request, "read"), read_hello(await request.body())
-    greet = getattr(request.app.state, "greet", lambda memory, hello: Welcome.model_validate(memory))
-    return Response(greet(memory, hello).model_dump_json(), media_type=JSON)
 
 
 async def call(request: Request) -> Response:
@@ -52,9 +45,8 @@ async def call(request: Request) -> Response:
     return Response(await threads.run(request, lambda: method.written(do())), media_type=JSON)
 
 
-routes = [Route("/v1/join", join, methods=["POST"], name="join"),
-          Route("/v1/call/{name}", call, methods=["POST"], name="call")]  # fmt: skip
-"""Routes of an application made by `create_app`; what may be called of a memory is in no description."""
+route = Route("/v1/call/{name}", call, methods=["POST"], name="call")
+"""A route of an application made by `create_app`; what may be called of a memory is in no description."""
 
 
 def _called(memory: Memory, method: Method, said: bytes, lines: Iterable[bytes] = ()) -> Any:

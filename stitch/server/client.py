@@ -66,7 +66,7 @@ class Place:
 
     def _join(self, hello: Hello) -> Welcome:
         try:
-            response = self.http.post("/v1/join", content=hello.model_dump_json(), timeout=_JOINING_S)
+            response = self.http.post("/v1/join", json=hello.model_dump(mode="json"), timeout=_JOINING_S)
         except httpx.TransportError as error:
             raise NotBegunError(_reason(error)) from error
         if response.status_code != httpx.codes.OK:

@@ -20,7 +20,7 @@ from stitch.core.files import make_private_folder
 from stitch.core.process import ProcessLock
 from stitch.errors import ScopeError, StoreLockedError
 from stitch.lifecycle.folder import JOURNAL_FILE, LEDGER_FILE, own_folder
-from stitch.lm import Ledger, Totals, read_ledger
+from stitch.lm import Ledger, read_ledger
 from stitch.memory import Memory
 from stitch.server import address
 from stitch.tenants import Tenants
@@ -163,7 +163,7 @@ class RemoteTenants(Tenants):
         self._memories: dict[str, Memory] = {}
         self._own: Tenants | None = None
         """All of them, once this process has opened the memory itself."""
-        self._ledger = _FolderLedger(folder / LEDGER_FILE)
+        self._charges_before = sum(1 for _ in read_ledger(folder / LEDGER_FILE))
 
     @override
     def memory(self, tenant: str) -> Memory:
@@ -201,7 +201,11 @@ class RemoteTenants(Tenants):
     @property
     @override
     def ledger(self) -> Ledger:
-        return self._ledger
+        """What calls have cost since this was made, by the lines of the ledger's file."""
+        counted = Ledger()
+        for charge in islice(read_ledger(self._folder / LEDGER_FILE), self._charges_before, None):
+            counted.charge(charge)
+        return counted
 
     @property
     @override
@@ -240,19 +244,3 @@ class RemoteTenants(Tenants):
             if self._own is None:
                 self._own = self._open_all()
             return self._own.memory(tenant)
-
-
-class _FolderLedger(Ledger):
-    """Costs of calls of a model for all tenants since this was made, by the lines of the ledger's file."""
-
-    def __init__(self, file: Path) -> None:
-        super().__init__()
-        self._read = file
-        self._before = sum(1 for _ in read_ledger(file))
-
-    @override
-    def _by(self, field: str) -> dict[str, Totals]:
-        counted = Ledger()
-        for charge in islice(read_ledger(self._read), self._before, None):
-            counted.charge(charge)
-        return counted._by(field)

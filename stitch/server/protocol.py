@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from stitch.errors import InputError, SettingsError, StitchError
+from stitch.errors import StitchError
 
 TENANT = "Stitch-Tenant"
 """The header that names whose memory is asked of a folder's owner, percent-encoded; its own without one. Who may open
@@ -46,24 +46,6 @@ class Welcome(About):
     """The process that has it open, as a status says it; empty of a memory that is served over the network."""
     tenants: Sequence[str] = ()
     """The tenants that have steps, told by a folder's owner: who may open its socket may read all files."""
-
-
-def read_hello(content: bytes) -> Hello:
-    """Read a handshake.
-
-    Raises:
-        InputError: It says nothing of the kind.
-        SettingsError: It speaks another version.
-    """
-    try:
-        hello = Hello.model_validate_json(content)
-    except ValidationError:
-        raise InputError("what was said first is no greeting") from None
-    if hello.protocol != PROTOCOL:
-        raise SettingsError(
-            "the memory is open in another version of this library", hint="use the same version, or end that process"
-        )
-    return hello
 
 
 def step_or_message(told: Any) -> Any:
