@@ -20,7 +20,6 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from stitch.errors import SettingsError, StitchError, StoreUnavailableError
-from stitch.server import calls
 from stitch.server.access import Access
 from stitch.server.app_state import AppState, Limits
 from stitch.server.errors import DOCUMENTED, RefusalError, tell
@@ -31,7 +30,7 @@ from stitch.server.metrics import Metrics
 from stitch.server.operations.operation import Action
 from stitch.server.page import FILES_PATH, PageFiles, page_response, paths_response
 from stitch.server.protocol import JSON, PROTOCOL, Failure, Hello, Welcome
-from stitch.server.routes import StrictRoute, caller_of, check_type, make_router, memory_of, served_of
+from stitch.server.routes import StrictRoute, call, caller_of, check_type, make_router, memory_of, served_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -107,7 +106,8 @@ def create_app(
     app.include_router(make_router(), dependencies=keyed)
     app.include_router(_others, dependencies=keyed)
     app.include_router(_open)
-    app.router.routes.insert(0, calls.route)  # it is called most, and routes are tried in order
+    calls = Route("/v1/call/{name}", call, methods=["POST"], name="call")  # what it takes is in no description
+    app.router.routes.insert(0, calls)  # it is asked most, and routes are tried in order
     app.router.routes.append(Mount(FILES_PATH, PageFiles(), name="page"))
     if tools is not None:
         app.router.routes.append(Route(MCP_PATH, _UntilClosing(tools, served), name="mcp"))

@@ -234,11 +234,6 @@ class Keys:
             return None
         return key
 
-    def all(self) -> tuple[Key, ...]:
-        """All keys that are kept, expired ones too."""
-        self._refresh()
-        return tuple(self._by_id.values())
-
     def _refresh(self) -> None:
         stamp = self._file.stamp()
         if stamp == self._stamp:

@@ -1,9 +1,10 @@
-"""The routes of the operations of a memory: each function of the table, with the memory of whoever asks."""
+"""The routes of operations, each function of the table with the memory of whoever asks; and that of calls."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import aclosing
 from functools import cache, partial
 from http import HTTPStatus
@@ -19,9 +20,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from stitch.core.steps import Name
-from stitch.errors import ScopeError
+from stitch.errors import InputError, ScopeError
 from stitch.lm import charged_key
 from stitch.server.errors import RefusalError, cut, wrong
+from stitch.server.methods import Method, call_method, method_named
 from stitch.server.operations import labeling, labels, questions, steps, themes, trees, upkeep
 from stitch.server.operations.operation import OPERATIONS, Action, Operation
 from stitch.server.protocol import JSON, LINES
@@ -276,3 +278,41 @@ async def _stream(
     served, store = served_of(request), partial(store_lines, memory, trajectory, wait, again)
     taken = take_lines(_lines_of_body(request), store, threads=served.threads, closing=served.closing)
     return WhileReading(taken, media_type=LINES)
+
+
+_ASKING = frozenset({"search", "ask", "why", "why_not", "select", "tree_request"})
+"""Methods that may call a model though they write nothing."""
+
+
+async def call(request: Request) -> Response:
+    """Call a method of a memory for another process of this library.
+
+    The body is `{"arguments": {...}, "of": {...}}`, with lines of text behind it where the method takes some. What
+    comes back is the result as JSON; of many, a line each, in brackets, and behind them an error if they break off.
+    """
+    method = method_named(request.path_params["name"])
+    memory = memory_of(request, method.action, may_call_model=method.name.rpartition(".")[2] in _ASKING)
+    refuse_folder(method.name, caller_of(request))
+    if method.takes_lines:
+        return await answer_lines(
+            request, lambda lines: method.written(_called(memory, method, next(lines, b""), lines))
+        )
+    threads, do = served_of(request).threads, partial(_called, memory, method, await request.body())
+    if method.streams:
+        items = await threads.run(request, lambda: begun(do()))
+        return Lines(items, written=lambda item: b"[%b]" % method.written(item))
+    return Response(await threads.run(request, lambda: method.written(do())), media_type=JSON)
+
+
+def _called(memory: Memory, method: Method, said: bytes, lines: Iterable[bytes] = ()) -> Any:
+    """The result of what is asked.
+
+    Raises:
+        StitchError: Nothing can be understood, or it went wrong.
+    """
+    try:
+        told = json.loads(said)
+        arguments, of = told["arguments"], told.get("of")
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError("the first line of a call is a JSON object with its arguments") from None
+    return call_method(memory, method, of=of, arguments=arguments, lines=lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -104,7 +105,7 @@ class Page(Answer):
 
 
 def page_of(
-    items: Sequence[Item], *, limit: int | None, after: str | None, name: Callable[[Item], str] = str
+    items: Iterable[Item], *, limit: int | None, after: str | None, name: Callable[[Item], str] = str
 ) -> tuple[Sequence[Item], dict[str, Any]]:
     """A part of a list, with the field of an answer that says how it goes on; all of it if no part is asked for.
 
@@ -113,15 +114,13 @@ def page_of(
     Raises:
         InputError: There is no item of this name any more.
     """
+    coming = iter(items)
     if limit is None and after is None:
-        return items, {}
-    limit, start = limit or PAGE_ITEMS, 0
-    if after is not None:
-        start = next((number for number, item in enumerate(items, 1) if name(item) == after), 0)
-        if not start:
-            raise InputError(f"nothing in the list is called {after!r} any more", hint="begin again without `after`")
-    page = items[start : start + limit]
-    return page, {"next": name(page[-1]) if start + limit < len(items) else None}
+        return list(coming), {}
+    if after is not None and not any(name(item) == after for item in coming):
+        raise InputError(f"nothing in the list is called {after!r} any more", hint="begin again without `after`")
+    part, more = list(islice(coming, limit or PAGE_ITEMS)), list(islice(coming, 1))
+    return part, {"next": name(part[-1]) if more else None}
 
 
 def page(
@@ -136,7 +135,7 @@ def page(
 ) -> Listing:
     """A part of a list as an answer, in its one field that is given nothing; see `page_of`."""
     [field] = kind.model_fields.keys() - more.keys() - {"next"}
-    shown, following = page_of(list(items), limit=limit, after=after, name=name)
+    shown, following = page_of(items, limit=limit, after=after, name=name)
     return kind(**{field: tuple(map(row, shown))}, **more, **following)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from stitch.core import LabelInventory, LabelKind, LabelMerge, LabelVocabulary, ScopeSummary
+from stitch.core import LabelInventory, LabelKind, LabelVocabulary, ScopeSummary
 from stitch.core.snippets import EntityTypeSummary
 from stitch.core.steps import Name
 from stitch.journal.entries import Entry
@@ -49,23 +49,19 @@ def inventory(
 
 def _part_of_labels(found: LabelInventory, *, limit: int | None, after: str | None) -> Labels:
     """All labels, or as many as a page holds, after those of an earlier page."""
-    places = [f"scope\t{each.trajectory}\t{each.name}" for each in found.scopes]  # no name has a tab
-    places += [f"event\t{name}" for name in found.event_types] + [f"entity\t{name}" for name in found.entity_types]
-    places += [_place_of(each) for each in found.merges]
-    names, following = page_of(places, limit=limit, after=after)
-    shown = set(names)
+    every: list[tuple[str, Any]] = [
+        *((f"scope\t{each.trajectory}\t{each.name}", each) for each in found.scopes),  # no name has a tab
+        *((f"event\t{each[0]}", each) for each in found.event_types.items()),
+        *((f"entity\t{each[0]}", each) for each in found.entity_types.items()),
+        *((f"merge\t{each.kind.value}\t{each.trajectory}\t{each.alias}", each) for each in found.merges),
+    ]
+    part, following = page_of(every, limit=limit, after=after, name=lambda each: each[0])
+    kinds = ("scope", "event", "entity", "merge")
+    of = {kind: [each for place, each in part if place.startswith(kind)] for kind in kinds}
     return Labels(
-        scopes=tuple(each for each in found.scopes if f"scope\t{each.trajectory}\t{each.name}" in shown),
-        event_types={name: count for name, count in found.event_types.items() if f"event\t{name}" in shown},
-        entity_types={name: row for name, row in found.entity_types.items() if f"entity\t{name}" in shown},
-        merges=tuple(each for each in found.merges if _place_of(each) in shown),
-        steps=found.steps,
-        **following,
-    )
-
-
-def _place_of(merge: LabelMerge) -> str:
-    return f"merge\t{merge.kind.value}\t{merge.trajectory}\t{merge.alias}"
+        scopes=tuple(of["scope"]), event_types=dict(of["event"]), entity_types=dict(of["entity"]),
+        merges=tuple(of["merge"]), steps=found.steps, **following,
+    )  # fmt: skip
 
 
 class RelabeledStep(Answer):

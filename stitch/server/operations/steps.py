@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import dropwhile, islice
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -24,7 +23,7 @@ from stitch.core import (
     with_calls,
 )
 from stitch.core.steps import Name
-from stitch.errors import InputError, StepRejectedError
+from stitch.errors import StepRejectedError
 from stitch.journal.entries import Entry
 from stitch.lm import Totals
 from stitch.memory import Memory, MemoryStatus
@@ -312,17 +311,7 @@ def receipts(
 ) -> Receipts:
     """Say what has become of each step, in the order of acceptance; only of those in `state` if it is given."""
     every = memory.receipts(state=None if state is None else StepState(state))
-    if after is not None:
-        every = dropwhile(lambda receipt: _place(receipt) != after, every)
-        if next(every, None) is None:
-            raise InputError("the step that the page before ended with is gone", hint="begin again without `after`")
-    *shown, following = *islice(every, limit), next(every, None)
-    return Receipts(receipts=tuple(shown), next=_place(shown[-1]) if following else None)
-
-
-def _place(receipt: Receipt) -> str:
-    """A name of a receipt; no name of its parts has a tab."""
-    return f"{receipt.trajectory}\t{receipt.step}"
+    return page(Receipts, every, limit=limit, after=after, name=lambda each: f"{each.trajectory}\t{each.step}")
 
 
 class Retried(Answer):

@@ -5,7 +5,7 @@ More than 400 lines because each of fourteen operations stands with its answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
@@ -177,8 +177,9 @@ class TreeEdited(OfTree):
     """The same for a person."""
 
 
-def _edited(own: VersionedTree, before: str, *commits: Commit) -> TreeEdited:
-    found = own.diff(before)
+def _edited(own: VersionedTree, edit: Callable[[], list[Commit]]) -> TreeEdited:
+    before = own.version
+    commits, found = edit(), own.diff(before)
     rows = tuple(map(_commit, commits))
     return TreeEdited(tree=own.name, version=own.version, commits=rows, changes=found.dump(), lines=_lines(found))
 
@@ -228,8 +229,7 @@ def tree_edit(
     `trajectory` a step is left that tells of each commit.
     """
     own = _opened(memory, tree, branch=branch, onto=onto)
-    before = own.version
-    return _edited(own, before, *own.edit_all(commits, trajectory=trajectory))
+    return _edited(own, lambda: own.edit_all(commits, trajectory=trajectory))
 
 
 @operation("POST", "/v1/trees/schema", "write")
@@ -245,8 +245,7 @@ def tree_schema(
 ) -> TreeEdited:
     """Give a tree another schema, which guards its edits; inferred from the tree if there is none here."""
     own = _opened(memory, tree, branch=branch, onto=onto)
-    before = own.version
-    return _edited(own, before, own.set_schema(definition, message=message, author=author))
+    return _edited(own, lambda: [own.set_schema(definition, message=message, author=author)])
 
 
 @operation("POST", "/v1/trees/revert", "write")
@@ -263,8 +262,7 @@ def tree_revert(
 ) -> TreeEdited:
     """Restore a version of a tree, as a new commit."""
     own = _opened(memory, tree, branch=branch, onto=onto)
-    before = own.version
-    return _edited(own, before, own.revert(version, message=message, author=author, trajectory=trajectory))
+    return _edited(own, lambda: [own.revert(version, message=message, author=author, trajectory=trajectory)])
 
 
 class TaskRow(Answer):
