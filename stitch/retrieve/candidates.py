@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -186,6 +187,11 @@ class Pool(QueryPlan):
     def running(self) -> NDArray[np.bool_]:
         """Whether each trajectory is the run of an agent."""
         return runs(self.snippets, self.kinds, self.owners)
+
+    @cached_property
+    def runs(self) -> frozenset[str]:
+        """The trajectories that are runs."""
+        return frozenset(compress((self.snippets[own.start].trajectory for own in self.trajectories), self.running))
 
     @cached_property
     def in_runs(self) -> NDArray[np.bool_]:

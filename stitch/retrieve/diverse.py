@@ -7,14 +7,12 @@ from dataclasses import replace
 from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest
 from stitch.core.cancellation import check_canceled
 from stitch.retrieve.context.answer import with_context
-from stitch.retrieve.coverage import choose_covering
-from stitch.retrieve.likeness import likeness
+from stitch.retrieve.diversity import choose_diverse
 
 COVERING = "covering"
 """The part of a hit's score that says how early it was chosen: from 1 for the first down to 0."""
 _AMONG = 3
 """Among so many times as many hits as are asked for is chosen."""
-_SHARE = 0.5
 _READ_CHARS = 2_000
 
 
@@ -35,11 +33,10 @@ class DiverseRetriever:
         check_canceled()
         vectors = self._embedder.embed([hit.snippet.resolved[:_READ_CHARS] for hit in found.hits])
         scores = [1.0 / (1.0 + place / max(1, request.k)) for place in range(len(found.hits))]
-        covering = choose_covering(scores, likeness(vectors), share=_SHARE)
-        chosen = [found.hits[place] for place in covering.order[: request.k]]
+        chosen = [found.hits[place] for place in choose_diverse(scores, vectors @ vectors.T, most=request.k)]
         hits = tuple(_placed(hit, 1 - place / len(chosen)) for place, hit in enumerate(chosen))
         rule = found.rule._replace(tiers=((COVERING,), *found.rule.tiers))
-        figures = {"among": float(len(found.hits)), "by_coverage": covering.by_coverage}
+        figures = {"among": float(len(found.hits))}
         trace = (*found.trace, Decision("diverse", figures, "hits that say different things"))
         return with_context(replace(found, request=request, hits=hits, rule=rule, trace=trace))
 

@@ -25,7 +25,6 @@ from stitch.core import (
     LabelInventory,
     LabelKind,
     LabelVocabulary,
-    MemorySnippet,
     Ranking,
     RankingRule,
     RetrievalResult,
@@ -47,7 +46,7 @@ from stitch.retrieve.context.answer import bare, with_context
 from stitch.retrieve.explain import WhyNot, explain_rank
 from stitch.retrieve.goals import leading_goals
 from stitch.retrieve.kinds import GOAL_OPENED, is_local
-from stitch.retrieve.links.linking import link_one, with_links
+from stitch.retrieve.links.linking import with_links
 from stitch.retrieve.neighbors import (
     FIRST_HITS,
     SEGMENT_FIRST,
@@ -148,14 +147,13 @@ class IntentRetriever:
         hits = self._ordered(asked, pool, k=size if size <= SEGMENT_FIRST else len(pool.candidates))
         check_canceled()
         if size > SEGMENT_FIRST and not (rule.is_strict or asked.chosen):
-            of_run = _first_is_run(pool, hits)
+            of_run = bool(hits) and hits[0].snippet.trajectory in pool.runs
             wide = not of_run and (form_of(request.query).wide or among_many(hits))
             if wide and request.fill_budget:
                 size = max(size, min(request.budget_tokens // SEGMENT_TOKENS, MOST_FILLING))
             if min(size, len(hits)) > (SEGMENT_FIRST if wide else FIRST_HITS):
                 expand = with_segments if wide else with_neighbors
-                near = _nothing_near if of_run else self._near(asked)
-                hits = expand(hits, near=near, rule=rule, k=size)
+                hits = expand(hits, near=self._near(asked, of_run=of_run), rule=rule, k=size)
                 rule = neighbor_rule(rule)
         hits = as_read(hits[:size], asked.vocabulary)
         return bare(request, asked.selection, hits, rule=rule, mode=self.mode, started=started)
@@ -165,15 +163,10 @@ class IntentRetriever:
         asked = self._read(request, self._inventories(request.tenant, request.trajectory))
         return self._pool(asked, k=request.depth)[1]
 
-    def _near(self, asked: _Search) -> Near:
-        """The neighbor lookup of the store, limited to what the request sees."""
-        query = DensityQuery(
-            tenant=asked.request.tenant,
-            trajectory=asked.request.trajectory,
-            min_trust=asked.request.min_trust,
-            as_of=asked.request.as_of,
-        )
-        return lambda snippets, reach: self._store.near(query, snippets, reach=reach)
+    def _near(self, asked: _Search, *, of_run: bool) -> Near:
+        """The neighbor lookup of the store, limited to what the request sees; the exchanges of runs are candidates."""
+        query = Similarity().query(asked.request, {})
+        return lambda snippets, reach: () if of_run else self._store.near(query, snippets, reach=reach)
 
     def why_not(self, request: SearchRequest, *, step: str, trajectory: str | None = None) -> WhyNot:
         """Say where a step stands for a question, and what kept it from standing higher.
@@ -200,15 +193,17 @@ class IntentRetriever:
             target = next((hit.snippet for hit in ranking if hit.snippet.id == wanted), None)
         if target is None:
             raise InputError(f"no step {step!r} of trajectory {trajectory!r} is in what is searched", hint=_HINT)
-        return explain_rank(
+        why = explain_rank(
             wanted,
-            link_one(wanted, ranking),
+            ranking,
             asked.labels if asked.rule.is_strict or asked.chosen else frozenset(),
             rule=asked.rule,
             k=request.k,
             vocabulary=asked.vocabulary,
             count=self._density,
         )
+        [linked] = with_links([why.hit], [hit.snippet for hit in ranking])
+        return why._replace(hit=linked)
 
     def _read(self, request: SearchRequest, inventory: LabelInventory) -> _Search:
         turns = request.query if (last := last_turn(request.query)) else ""
@@ -326,22 +321,6 @@ class IntentRetriever:
         if asked.vocabulary.canonical(LabelKind.EVENT_TYPE, INSTRUCTS) not in asked.inventory.event_types:
             return 0
         return min(asked.inventory.count(setup), _MOST_SETUP)
-
-
-def _nothing_near(snippets: Sequence[MemorySnippet], reach: int) -> Sequence[MemorySnippet]:
-    """The neighbor lookup of a run: the exchanges of its hits are candidates already."""
-    del snippets, reach
-    return ()
-
-
-def _first_is_run(pool: Pool, hits: Sequence[ScoredSnippet]) -> bool:
-    """Whether the best hit stands in a run."""
-    running = {
-        pool.snippets[own.start].trajectory
-        for own, is_run in zip(pool.trajectories, pool.running, strict=True)
-        if is_run
-    }
-    return bool(hits) and hits[0].snippet.trajectory in running
 
 
 def _rule_for(ranking: Ranking, selection: Selection, *, question: Question) -> RankingRule:

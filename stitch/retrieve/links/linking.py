@@ -39,13 +39,6 @@ def with_links(ranked: Sequence[ScoredSnippet], view: Sequence[MemorySnippet]) -
     return [*linked, *ranked[MOST_LINKED:]]
 
 
-def link_one(wanted: str, ranking: Sequence[ScoredSnippet]) -> list[ScoredSnippet]:
-    """A whole ranking, with the links of one of its snippets, wherever it stands."""
-    at = next(place for place, hit in enumerate(ranking) if hit.snippet.id == wanted)
-    [linked] = with_links([ranking[at]], [hit.snippet for hit in ranking])
-    return [*ranking[:at], linked, *ranking[at + 1 :]]
-
-
 def _goal(snippet: MemorySnippet) -> tuple[str, str]:
     """The key that the steps of one goal share."""
     return snippet.trajectory, goal_of(snippet.intent.scope or "")

@@ -19,7 +19,6 @@ _Valued = tuple[tuple[int, float], str, float]
 """A place with its score, and the kind and number to order it by."""
 _MOST_COMPARED = 200
 """Of so many nodes, the best ones, is looked at how alike they are."""
-_COVERAGE_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -127,18 +126,18 @@ class Run(Judge):
         return [each for each in valued if each[1] == common]
 
     def _diverse(self, pipe: Pipe, found: Ranked) -> Ranked:
-        """A diverse subset that covers what was found, each node with its score."""
+        """A diverse subset of what was found, each node with its score."""
         if len(found) <= pipe.count:
             return found
         import numpy as np
 
-        from stitch.retrieve.coverage import choose_covering
+        from stitch.retrieve.diversity import choose_diverse
 
         compared = range(min(len(found), _MOST_COMPARED))
         alike = self.semantics.apart([found[number][0] for number in compared], forest=self.forest)
         likeness = np.array([[alike(one, other) for other in compared] for one in compared], np.float32)
-        covering = choose_covering([score for _, score in found], likeness, share=_COVERAGE_SHARE)
-        return [found[number] for number in covering.order[: pipe.count]]
+        scores = [found[number][1] for number in compared]
+        return [found[number] for number in choose_diverse(scores, likeness, most=pipe.count)]
 
 
 def _key(values: Values) -> tuple[str, float] | None:

@@ -51,9 +51,8 @@ class ThemeConstants:
     speaker: float = chosen(1.3, "LoCoMo (multi-hop), BEAM")
     """So many times what who said a step adds to its rank counts here once more, unless a summary or a discussion is
     asked for: what both speak of, the one who is asked of tells."""
-    wide_step_share: float = chosen(0.75, _SPANS)
-    """The share of the rank, and of those around, where a question asks for a summary or a discussion."""
     wide_around_share: float = chosen(0.7, _SPANS)
+    """The share of the steps around where a question asks for a summary or a discussion."""
     wide_around_steps: float = chosen(8.0, _SPANS)
     repeat: float = chosen(0.3, _HALF)
     """What a sentence loses for each one of its step that is chosen already, as a share of the best relevance."""
@@ -61,8 +60,6 @@ class ThemeConstants:
     """Of so many steps that are chosen first a sentence loses less, unless a summary or an order is asked for: one of
     them mostly says the fact that is asked for, and not in the sentence that is most like the question."""
     first_repeat: float = chosen(0.12, _FIRST)
-    wide_repeat: float = chosen(0.3, _SPANS)
-    """The same where a summary or an order is asked for: much is said of it, in many steps."""
     rest: float = chosen(0.05, _SETS)
     """What all sentences of a statement lose but the one that bears most on the question."""
     raw: float = chosen(0.03, _SETS)
@@ -74,10 +71,6 @@ class ThemeConstants:
     """Statements of up to so many tokens are shown whole; of longer ones, sentence by sentence."""
     embedded: int = chosen(100, _SETS)
     """Of so many statements the sentences are compared with the question by vectors too, and not by words alone."""
-    coverage_share: float = chosen(0.05, _POOLS)
-    """How much coverage counts beside relevance in the choice (.7 in the paper's code, where it is divided away)."""
-    covered_pieces: int = chosen(120, _SETS)
-    """Among so many of the most relevant pieces coverage is looked at."""
 
     def depth(self, form: QuestionForm, *, budget_tokens: int) -> int:
         """The number of steps looked at for a question of a form."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, overload
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from stitch.core import MemorySnippet, ScoredSnippet, Statement, Trust
-from stitch.retrieve.likeness import likeness
 from stitch.retrieve.neighbors import BESIDE
 from stitch.retrieve.themes.constants import ThemeConstants
 from stitch.retrieve.themes.wording import Wording, folded
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
     from stitch.themes.reading import Themes
 
-_ALIKE_SENTENCES = 0.6
-"""How alike two sentences of one statement are taken to be, which have one vector."""
 SPEAKER = "speaker"
 """The part of a score that says who spoke."""
 _READ_CHARS = 4_000
@@ -46,11 +44,10 @@ class Sentence(NamedTuple):
 
     text: str
     tokens: int
-    of: int
-    """The place of the statement among all."""
+    said: ScoredStatement
+    """The statement whose sentence it is."""
     number: int
     """Its place in the statement."""
-    relevance: float
 
 
 class Part(NamedTuple):
@@ -63,70 +60,61 @@ class Part(NamedTuple):
     relevance: float
 
 
-class Sentences(Sequence[Sentence]):
-    """The sentences of statements, the most relevant first; each is read when it is asked for.
+class Pieces:
+    """Statements of the best steps and their sentences, the most relevant first; a sentence is read when it is chosen.
 
     Of hundreds that may be chosen a context has room for some dozens: which sentence of a statement bears most on the
     question, and what a sentence costs, is found out of those alone.
 
     Args:
+        statements: In order.
         parts: In order.
         apart: The sentences of each statement.
-        bearing: Which sentence of a statement bears most on the question, by the place of the statement; it is asked
-            once.
+        bearing: Which sentence of a statement bears most on the question, by the place of the statement.
     """
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        statements: Sequence[ScoredStatement],
+        parts: Sequence[Part] = (),
         *,
-        apart: Sequence[Sequence[str]],
-        bearing: Callable[[int], int],
+        apart: Sequence[Sequence[str]] = (),
+        bearing: Callable[[int], int] = int,
     ) -> None:
-        self.parts = parts
-        self._apart, self._bearing = apart, bearing
-        self._places: dict[int, int] = {}
-        self._read: dict[int, Sentence] = {}
+        self.statements, self.parts = statements, parts
+        self._apart, self._bearing = apart, cache(bearing)
 
-    def __len__(self) -> int:
-        return len(self.parts)
-
-    @overload
-    def __getitem__(self, place: int) -> Sentence: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Sentence]: ...
-    def __getitem__(self, place: int | slice) -> Sentence | list[Sentence]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        if place not in self._read:
-            self._read[place] = self._of(self.parts[place])
-        return self._read[place]
-
-    def _of(self, part: Part) -> Sentence:
-        texts = self._apart[part.of]
-        number = 0
+    def sentence(self, part: Part) -> Sentence:
+        """The sentence that a part is."""
+        texts, number = self._apart[part.of], 0
         if len(texts) > 1:
-            if part.of not in self._places:
-                self._places[part.of] = self._bearing(part.of)
-            bearing = self._places[part.of]
-            number = bearing if not part.turn else part.turn - (part.turn <= bearing)
-        return Sentence(texts[number], count_tokens(texts[number]), part.of, number, part.relevance)
+            bearing = self._bearing(part.of)
+            number = part.turn - (part.turn <= bearing) if part.turn else bearing
+        return Sentence(texts[number], count_tokens(texts[number]), self.statements[part.of], number)
 
+    def chosen(self, *, budget_tokens: int, repeat: float, first: int, first_repeat: float) -> list[Sentence]:
+        """The most relevant sentences, down to so many tokens; what repeats a step loses for each that it has there.
 
-@dataclass(frozen=True, kw_only=True)
-class Pieces:
-    """Statements and sentences of the best steps, the most relevant first."""
-
-    statements: Sequence[ScoredStatement]
-    vectors: Vectors
-    """Of the statements; zeros of what has none."""
-    sentences: Sentences
-
-    def likeness(self, most: int) -> Vectors:
-        """Pairwise similarity of the first sentences, shape `(n, n)`."""
-        of = np.array([each.of for each in self.sentences.parts[:most]], dtype=np.intp)
-        alike = likeness(self.vectors[of])
-        return np.where(of[:, None] == of[None, :], np.float32(_ALIKE_SENTENCES), alike)
+        Args:
+            budget_tokens: How many tokens they have together, or a few more.
+            repeat: The loss, as a share of the best relevance.
+            first: Of so many steps that are chosen first, sentences lose `first_repeat` instead.
+            first_repeat: As `repeat`.
+        """
+        numbers: dict[str, int] = {}
+        steps = np.array([numbers.setdefault(self.statements[part.of].step, len(numbers)) for part in self.parts])
+        worth = np.array([part.relevance for part in self.parts])
+        best = worth.max(initial=0.0) or 1.0
+        seen: dict[int, float] = {}
+        found: list[Sentence] = []
+        while budget_tokens > 0 and len(found) < len(self.parts):
+            place = int(worth.round(9).argmax())  # processors differ in what comes after
+            worth[place] = -np.inf
+            found.append(self.sentence(self.parts[place]))
+            budget_tokens -= found[-1].tokens
+            step = int(steps[place])
+            worth[steps == step] -= best * seen.setdefault(step, first_repeat if len(seen) < first else repeat)
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,8 +154,7 @@ class PieceReader:
         ranks = self._ranks(hits)
         made = _said(hits, ranks, hierarchy, least=self.min_trust)
         if not made:
-            none = Sentences((), apart=(), bearing=int)
-            return Pieces(statements=(), vectors=np.zeros((0, len(vector)), np.float32), sentences=none)
+            return Pieces(())
         texts = [folded(each.text[:_READ_CHARS]) for each in made]
         wording = Wording(question, texts)
         vectors = _vectors(made, hierarchy, dimension=len(vector))
@@ -182,8 +169,7 @@ class PieceReader:
             if tokens < 0:
                 break
         statements = [made[place]._replace(relevance=relevance[place]) for place in kept]
-        found = self._sentences(statements, wording, vector)
-        return Pieces(statements=statements, vectors=vectors[kept], sentences=found)
+        return self._pieces(statements, wording, vector)
 
     def _speakers(self, hits: Sequence[ScoredSnippet]) -> dict[str, float]:
         """Bonus for the steps of each role that is asked of; steps beside hits have no parts, but a role."""
@@ -194,7 +180,7 @@ class PieceReader:
     def _relevance(self, made: Sequence[ScoredStatement], said: Sequence[float], alike: Vectors) -> list[float]:
         """Score each statement: its own words and vector, and the rank of its step."""
         known = self.constants
-        share = known.wide_step_share if self.wide else known.step_share
+        share = known.step_share
         found = []
         for each, words, near in zip(made, said, alike.tolist(), strict=True):
             lexical = words / (words + known.half_lexical)
@@ -208,7 +194,7 @@ class PieceReader:
             found.append(round(told, 5))  # processors differ in what comes after
         return found
 
-    def _sentences(self, statements: Sequence[ScoredStatement], wording: Wording, vector: Vectors) -> Sentences:
+    def _pieces(self, statements: Sequence[ScoredStatement], wording: Wording, vector: Vectors) -> Pieces:
         """The statements, or their sentences; of each the one that bears most on the question counts in full."""
         known = self.constants
         apart = [_apart(each.text) if self._is_long(each.text) else [each.text] for each in statements]
@@ -227,7 +213,7 @@ class PieceReader:
                 return 0
             return self._bearing(apart[number], wording, vector if number in compared else None)
 
-        return Sentences(parts, apart=apart, bearing=bearing)
+        return Pieces(statements, parts, apart=apart, bearing=bearing)
 
     def _is_long(self, text: str) -> bool:
         """Whether a statement is shown sentence by sentence; its beginning mostly tells."""

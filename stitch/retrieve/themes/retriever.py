@@ -1,7 +1,7 @@
 """The lens of themes: it finds several pieces of evidence that lie far apart, in few tokens.
 
-It chooses, of what the best steps say, the sentences that together cover what is asked (`pieces`,
-`stitch.retrieve.coverage`): Stage I of the paper. Its Stage II brought nothing here and is left out.
+It chooses, of what the best steps say, the sentences that bear most on the question, few of one step (`pieces`):
+Stage I of the paper. Coverage of a graph of likeness beside that, and Stage II, brought nothing and are left out.
 """
 
 from __future__ import annotations
@@ -30,13 +30,12 @@ from stitch.core import (
 from stitch.core.cancellation import check_canceled
 from stitch.retrieve.candidates import Inventories, StepRanker
 from stitch.retrieve.context.answer import milliseconds_since
-from stitch.retrieve.coverage import Covering, choose_covering
 from stitch.retrieve.kinds import running
-from stitch.retrieve.question import QuestionForm, form_of
+from stitch.retrieve.question import form_of
 from stitch.retrieve.run_question import read_run_question
 from stitch.retrieve.themes.constants import OF_MANY_STEPS, THEME_CONSTANTS, ThemeConstants
 from stitch.retrieve.themes.page import Placed, fit_page
-from stitch.retrieve.themes.pieces import PieceReader, Pieces
+from stitch.retrieve.themes.pieces import PieceReader, Sentence
 
 if TYPE_CHECKING:
     from stitch.themes.reading import Themes
@@ -113,10 +112,14 @@ class ThemesRetriever:
             tokens=max(known.least_read_tokens, int(_MORE * request.budget_tokens)),
         )
         check_canceled()
-        covering = self._cover(pieces, request.budget_tokens, form=form)
-        placed = self._placed(
-            pieces, covering.order, hierarchy, known={hit.snippet.id: hit.snippet for hit in found.hits}
+        many = form in OF_MANY_STEPS
+        chosen = pieces.chosen(
+            budget_tokens=request.budget_tokens,
+            repeat=known.repeat,
+            first=0 if many else known.first_steps,
+            first_repeat=known.first_repeat,
         )
+        placed = self._placed(chosen, hierarchy, known={hit.snippet.id: hit.snippet for hit in found.hits})
         context = fit_page(placed, budget_tokens=request.budget_tokens, name_of=partial(_name, hierarchy))
         return RetrievalResult(
             request=request,
@@ -136,50 +139,22 @@ class ThemesRetriever:
                     {
                         "steps": float(len(found.hits)),
                         "statements": float(len(pieces.statements)),
-                        "sentences": float(len(pieces.sentences)),
-                        "chosen": float(len(covering.order)),
-                        "by_coverage": covering.by_coverage,
+                        "sentences": float(len(pieces.parts)),
+                        "chosen": float(len(chosen)),
                     },
                     f"the question asks for {form.value}",
                 ),
             ),
         )
 
-    def _cover(self, pieces: Pieces, budget_tokens: int, *, form: QuestionForm) -> Covering:
-        known, spent = self.constants, 0
-
-        def enough(chosen: int) -> bool:
-            nonlocal spent
-            spent += pieces.sentences[chosen].tokens
-            return spent >= budget_tokens
-
-        parts = pieces.sentences.parts
-        steps = [pieces.statements[each.of].step for each in parts]
-        numbers = {step: number for number, step in enumerate(dict.fromkeys(steps))}
-        return choose_covering(
-            [each.relevance for each in parts],
-            pieces.likeness(known.covered_pieces),
-            share=known.coverage_share,
-            groups=[numbers[step] for step in steps],
-            repeat=known.wide_repeat if form in OF_MANY_STEPS else known.repeat,
-            first=0 if form in OF_MANY_STEPS else known.first_steps,
-            first_repeat=known.first_repeat,
-            enough=enough,
-        )
-
     def _placed(
-        self,
-        pieces: Pieces,
-        order: Sequence[int],
-        hierarchy: Themes | None,
-        *,
-        known: Mapping[str, MemorySnippet],
+        self, chosen: Sequence[Sentence], hierarchy: Themes | None, *, known: Mapping[str, MemorySnippet]
     ) -> list[Placed]:
         """Pieces in an order, each with where it stands; of steps that are not known the store tells the places."""
-        themes = _theme_ids(pieces, order, hierarchy)
+        themes = _theme_ids(chosen, hierarchy)
         placed: list[Placed] = []
-        for sentence in map(pieces.sentences.__getitem__, order):
-            said = pieces.statements[sentence.of]
+        for sentence in chosen:
+            said = sentence.said
             statement, snippet = said.statement, said.snippet
             steps: tuple[str, ...] = (snippet.step,)
             ids: tuple[str, ...] = (said.step,)
@@ -226,11 +201,10 @@ class ThemesRetriever:
         return tuple(made)
 
 
-def _theme_ids(pieces: Pieces, order: Sequence[int], hierarchy: Themes | None) -> dict[str, str | None]:
-    """The ids of the themes of what is in an order, by the ids of the statements."""
-    said = (pieces.statements[pieces.sentences.parts[each].of].statement for each in order)
-    ids = list(dict.fromkeys(each.id for each in said if each is not None))
-    return dict(zip(ids, [None] * len(ids) if hierarchy is None else hierarchy.theme_ids(ids), strict=True))
+def _theme_ids(chosen: Sequence[Sentence], hierarchy: Themes | None) -> dict[str, str | None]:
+    """The ids of the themes of what is chosen, by the ids of the statements."""
+    ids = list(dict.fromkeys(each.said.statement.id for each in chosen if each.said.statement is not None))
+    return {} if hierarchy is None else dict(zip(ids, hierarchy.theme_ids(ids), strict=True))
 
 
 def _name(hierarchy: Themes | None, theme: str) -> str:
