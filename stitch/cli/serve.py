@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -59,7 +58,7 @@ def command(
     from stitch.server.access import Access
     from stitch.server.app import create_app
     from stitch.server.events import EventFeed
-    from stitch.server.keys import KeyFile, Keys
+    from stitch.server.keys import KeyFile
     from stitch.server.metrics import Metrics
     from stitch.server.running import Server, listen, url_of
     from stitch.server.scheduled_jobs import ScheduledJobs
@@ -68,7 +67,7 @@ def command(
     refuse_idle_model({"config": config, **settings})
     loaded = load_settings(config, memory=memory, tenant=tenant, **settings).settings
     options = loaded.serve.model_copy(update={name: value for name, value in own.items() if value is not None})
-    keys = None if key_file is None else Keys(KeyFile(key_file), clock=time.time)
+    keys = None if key_file is None else KeyFile(key_file)
     access = Access(keys, tenant=loaded.tenant, host=host)
     feed, metrics = EventFeed(), Metrics()
     click.get_current_context().with_resource(_logged_to_standard_error())

@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Collection
 from hmac import compare_digest
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from typing_extensions import override
 
-from stitch.errors import ScopeError, SettingsError
+from stitch.errors import SettingsError
 from stitch.server.errors import RefusalError
-from stitch.server.keys import ACTIONS
+from stitch.server.keys import Caller
 from stitch.server.protocol import TENANT
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
-    from stitch.server.keys import Keys
-    from stitch.server.operations.operation import Action
-
-
-class Caller(NamedTuple):
-    """A caller and its rights."""
-
-    tenant: str
-    actions: Collection[Action]
-    key: str = ""
-    """The id of the key; empty without keys."""
-    spend_usd: float | None = None
-    """How much calls of a model may cost that the key leads to."""
-
-    def check(self, action: Action) -> None:
-        """Refuse what the key does not allow.
-
-        Raises:
-            ScopeError: It does not allow this.
-        """
-        if action not in self.actions:
-            raise ScopeError(
-                f"key {self.key} does not allow {action!r}, only {', '.join(self.actions)}",
-                hint=f"`stitch keys add --action {action}` makes one that does",
-            )
+    from stitch.server.keys import KeyFile
 
 
 class Access:
@@ -54,17 +29,21 @@ class Access:
     Without keys a tenant's memory is served to everybody.
 
     Raises:
-        SettingsError: Others could reach the address, and there are no keys.
+        SettingsError: Others could reach the address, and there are no keys; or the file of keys holds none.
     """
 
-    def __init__(self, keys: Keys | None, *, tenant: str, host: str) -> None:
+    def __init__(self, keys: KeyFile | None, *, tenant: str, host: str) -> None:
         if keys is None and not is_loopback(host):
             raise SettingsError(
                 f"without keys nothing but this machine is served, and {host!r} can be reached from outside",
                 hint="`stitch keys add --keys FILE --tenant NAME` makes a key; then serve with --keys FILE",
             )
-        self._keys = keys
-        self._machine = Caller(tenant, ACTIONS)
+        if keys is not None and not keys.read():
+            raise SettingsError(
+                f"there are no keys in {str(keys.path)!r}",
+                hint=f"stitch keys add --keys {keys.path} --tenant NAME --action read --action write",
+            )
+        self._keys, self._machine = keys, Caller(tenant=tenant)
 
     @property
     def keyed(self) -> bool:
@@ -93,7 +72,7 @@ class Access:
         if key is None:
             hint = "`stitch keys list` says which there are"
             raise _unauthorized("KeyRefused", "the key is unknown, revoked or expired", hint)
-        return Caller(key.tenant, key.actions, key.id, key.spend_usd)
+        return key
 
     def _check_origin(self, *, host: str | None, origin: str | None) -> None:
         if self._keys is None and not is_loopback(_name(host or "")):
@@ -134,7 +113,7 @@ class FolderAccess(Access):
         if not compare_digest(given.encode(), self._token.encode()):
             hint = "only its owner's folder says it"
             raise _unauthorized("KeyRefused", "the token is not that of this memory", hint)
-        return Caller(unquote(headers.get(TENANT, self._tenant)), ACTIONS)
+        return Caller(tenant=unquote(headers.get(TENANT, self._tenant)))
 
 
 def is_loopback(host: str) -> bool:

@@ -123,7 +123,7 @@ def _memory_for_tools(action: Action, request: Request) -> Memory:
 
 def _caller_in(scope: Scope) -> tuple[str, str]:
     caller = scope["state"]["caller"]
-    return caller.tenant, caller.key
+    return caller.tenant, caller.id
 
 
 class _UntilClosing:

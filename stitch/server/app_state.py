@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
 
     from stitch.lm import Charge
-    from stitch.server.access import Access, Caller
+    from stitch.server.access import Access
     from stitch.server.events import EventFeed
+    from stitch.server.keys import Caller
     from stitch.server.metrics import Metrics
     from stitch.tenants import Tenants
 
@@ -63,17 +64,17 @@ class Spending:
             BudgetSpentError: It is reached; or there is one, and what calls cost is not known.
         """
         by_key = {} if caller.spend_usd is None else self.by_key()
-        if caller.spend_usd is None or caller.key not in by_key:
+        if caller.spend_usd is None or caller.id not in by_key:
             return
-        spent = by_key[caller.key]
+        spent = by_key[caller.id]
         if spent is None:
             raise BudgetSpentError(
-                f"key {caller.key} may spend ${caller.spend_usd:g}, and what its calls cost is not known",
+                f"key {caller.id} may spend ${caller.spend_usd:g}, and what its calls cost is not known",
                 hint="set price_prompt and price_reply, or make a key without --spend-usd",
             )
         if spent >= caller.spend_usd:
             raise BudgetSpentError(
-                f"key {caller.key} has spent ${spent:.4f} of ${caller.spend_usd:g} on language models",
+                f"key {caller.id} has spent ${spent:.4f} of ${caller.spend_usd:g} on language models",
                 hint="`stitch keys add --spend-usd N` makes one with another ceiling",
             )
 

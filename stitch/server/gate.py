@@ -16,8 +16,8 @@ from stitch.server.protocol import LINES
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from stitch.server.access import Caller
     from stitch.server.app_state import AppState
+    from stitch.server.keys import Caller
 
 OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/docs"})
 """Paths that tell nothing of any tenant, and ask for no key."""

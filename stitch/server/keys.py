@@ -12,8 +12,8 @@ import logging
 import re
 import secrets
 import sys
-import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stitch.core import tenant_name
 from stitch.core.files import read_bounded, replace_file
-from stitch.errors import InputError, SettingsError, system_reason
+from stitch.errors import InputError, ScopeError, SettingsError, system_reason
 from stitch.server.operations.operation import Action
 from stitch.store.owner import Ownership
 
@@ -39,22 +39,41 @@ _MOST_BYTES = 1 << 24
 _log = logging.getLogger(__name__)
 
 
-class Key(BaseModel, frozen=True, extra="forbid"):
+class Caller(BaseModel, frozen=True):
+    """Whoever asks, and what may be done for them."""
+
+    id: str = ""
+    """The part of a key that may be shown; empty without keys."""
+    tenant: str
+    """Whose memory is asked; nothing in a request can name another."""
+    actions: tuple[Action, ...] = ACTIONS
+    spend_usd: float | None = Field(default=None, gt=0)
+    """How much calls of a model may cost that this leads to; None for no ceiling."""
+
+    def check(self, action: Action) -> None:
+        """Refuse what the key does not allow.
+
+        Raises:
+            ScopeError: It does not allow this.
+        """
+        if action not in self.actions:
+            raise ScopeError(
+                f"key {self.id} does not allow {action!r}, only {', '.join(self.actions)}",
+                hint=f"`stitch keys add --action {action}` makes one that does",
+            )
+
+
+class Key(Caller, frozen=True, extra="forbid"):
     """A key as it is kept."""
 
     id: str
-    """The part of it that may be shown."""
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     """Of the whole key, in hexadecimal digits."""
-    tenant: str
-    """Whose memory it opens; nothing in a request can name another."""
     actions: tuple[Action, ...]
     made: float = Field(ge=0, lt=_YEAR_10000)
     """Unix seconds."""
     expires: float | None = Field(default=None, ge=0, lt=_YEAR_10000)
     """Unix seconds; None for never."""
-    spend_usd: float | None = Field(default=None, gt=0)
-    """How much calls of a model may cost that this key leads to; None for no ceiling."""
     note: str = ""
     """Who has it, in words."""
 
@@ -117,11 +136,30 @@ def make_key(
 class KeyFile:
     """The file in which keys are kept, changed by the command and read by a server that runs.
 
-    It need not be there.
+    It need not be there. Safe for threads.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | Path, *, clock: Callable[[], float] = time.time) -> None:
+        self.path, self._clock = Path(path), clock
+        self._known: tuple[tuple[int, ...], Mapping[str, Key]] = ((), {})
+        """The keys by id, and the state of the file in which they were read."""
+
+    def find(self, text: str) -> Key | None:
+        """The key that a client sent; None if it is none, revoked or expired.
+
+        The file is read again when it has changed; one that is gone, or cannot be used any more, opens nothing.
+        """
+        if (stamp := self._stamp()) != self._known[0]:
+            try:
+                self._known = (stamp, {key.id: key for key in self.read()})
+            except SettingsError as error:
+                _log.warning("no key opens anything until this is mended: %s", error)
+                self._known = (stamp, {})
+        form = _FORM.fullmatch(text)
+        key = self._known[1].get(form[1]) if form else None
+        if key is None or not hmac.compare_digest(key.sha256, _digest(text)) or key.expired(self._clock()):
+            return None
+        return key
 
     def read(self) -> tuple[Key, ...]:
         """All keys, the oldest first; none if there is no file.
@@ -170,7 +208,7 @@ class KeyFile:
             self._write([key for key in keys if key.id != short])
         return gone[0]
 
-    def stamp(self) -> tuple[int, ...]:
+    def _stamp(self) -> tuple[int, ...]:
         """Changes when the file does."""
         try:
             about = self.path.stat()
@@ -203,48 +241,6 @@ class KeyFile:
             f"the file of keys {str(self.path)!r} cannot be used: {why}",
             hint=hint or "`stitch keys add` makes one",
         )
-
-
-class Keys:
-    """The keys that a server knows: those of a file, read again when it has changed. Safe for threads.
-
-    A file that is gone, or cannot be used any more, opens nothing.
-
-    Raises:
-        SettingsError: The file cannot be used, or holds no key.
-    """
-
-    def __init__(self, file: KeyFile, *, clock: Callable[[], float]) -> None:
-        self._file, self._clock = file, clock
-        self._lock = threading.Lock()
-        self._stamp = file.stamp()
-        self._by_id = {key.id: key for key in file.read()}
-        if not self._by_id:
-            raise SettingsError(
-                f"there are no keys in {str(file.path)!r}",
-                hint=f"stitch keys add --keys {file.path} --tenant NAME --action read --action write",
-            )
-
-    def find(self, text: str) -> Key | None:
-        """The key that a client sent; None if it is none, revoked or expired."""
-        self._refresh()
-        form = _FORM.fullmatch(text)
-        key = self._by_id.get(form[1]) if form else None
-        if key is None or not hmac.compare_digest(key.sha256, _digest(text)) or key.expired(self._clock()):
-            return None
-        return key
-
-    def _refresh(self) -> None:
-        stamp = self._file.stamp()
-        if stamp == self._stamp:
-            return
-        with self._lock:
-            try:
-                self._by_id = {key.id: key for key in self._file.read()}
-            except SettingsError as error:
-                _log.warning("no key opens anything until this is mended: %s", error)
-                self._by_id = {}
-            self._stamp = stamp
 
 
 def _digest(text: str) -> str:

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
     from stitch.memory import Memory
-    from stitch.server.access import Caller
     from stitch.server.app_state import AppState
+    from stitch.server.keys import Caller
 
 _FILLING = (steps, labels, questions, themes, upkeep, labeling, trees)
 """The modules whose operations stand in the table, in the order in which they are described."""
@@ -78,7 +78,7 @@ def memory_of(request: Request, action: Action, *, may_call_model: bool = False)
     caller.check(action)
     if may_call_model or action == "write":
         served.spending.check(caller)
-    charged_key.set(caller.key)  # in the context of this request, or of the call of a tool
+    charged_key.set(caller.id)  # in the context of this request, or of the call of a tool
     return served.tenants.memory(caller.tenant)
 
 
@@ -88,7 +88,7 @@ def refuse_folder(name: str, caller: Caller) -> None:
     Raises:
         ScopeError: The operation does, and there is a key.
     """
-    if name in ("backup", "lifecycle.backup") and caller.key:
+    if name in ("backup", "lifecycle.backup") and caller.id:
         hint = "stitch serve --backup-every-h N --backup-to DIR"
         raise ScopeError("a key writes nothing into folders of the server", hint=hint)
 

@@ -8,7 +8,7 @@ import pytest
 
 from doubles.http import Client
 from doubles.serving import running
-from stitch.server.keys import KeyFile, Keys, make_key
+from stitch.server.keys import KeyFile, make_key
 
 NOW = 1_000.0
 
@@ -39,11 +39,11 @@ def refusing(tmp_path_factory):
 @pytest.fixture
 def keyed(serving, tmp_path):
     def call(*, limits=None, **tenants):
-        file = KeyFile(tmp_path / "keys.json")
+        file = KeyFile(tmp_path / "keys.json", clock=lambda: NOW)
         made = {name: make_key(name, actions=actions, now=NOW) for name, actions in tenants.items()}
         for each in made.values():
             file.add(each.key)
-        client = serving(keys=Keys(file, clock=lambda: NOW), limits=limits)
+        client = serving(keys=file, limits=limits)
         clients = []
         for each in made.values():
             one = Client(client.url, key=each.text)

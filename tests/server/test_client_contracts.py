@@ -13,7 +13,8 @@ from contracts.trees import TreesContract
 from doubles.serving import running
 from stitch import Memory, open_memory
 from stitch.errors import InputError
-from stitch.server.access import Access, Caller
+from stitch.server.access import Access
+from stitch.server.keys import Caller
 from stitch.server.memory import RemoteMemory
 from stitch.server.methods import method_named, method_names
 
@@ -50,7 +51,7 @@ class AccessOfTheTest(Access):
     @override
     def caller(self, headers: Headers, *, opened: bool = False) -> Caller | None:
         caller = super().caller(headers, opened=opened)
-        return caller and caller._replace(tenant=self.tenant)
+        return caller and caller.model_copy(update={"tenant": self.tenant})
 
 
 @pytest.fixture(scope="module")

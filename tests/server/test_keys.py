@@ -9,14 +9,14 @@ import pytest
 
 from stitch.errors import SettingsError
 from stitch.server.access import Access, is_loopback
-from stitch.server.keys import ACTIONS, KeyFile, Keys, make_key
+from stitch.server.keys import ACTIONS, KeyFile, make_key
 
 NOW = 1_000.0
 
 
 @pytest.fixture
 def file(tmp_path):
-    return KeyFile(tmp_path / "keys.json")
+    return KeyFile(tmp_path / "keys.json", clock=lambda: NOW)
 
 
 def add(file, tenant="ann", actions=("read",), **more):
@@ -27,10 +27,9 @@ def add(file, tenant="ann", actions=("read",), **more):
 
 def test_a_key_is_found_by_the_whole_of_it_and_stands_in_no_file(file):
     made = add(file, note="the report")
-    keys = Keys(file, clock=lambda: NOW)
-    assert keys.find(made.text) == made.key
+    assert file.find(made.text) == made.key
     for other in ("", made.key.id, made.text[:-1], made.text + "x", make_key("ann", actions=["read"], now=NOW).text):
-        assert keys.find(other) is None
+        assert file.find(other) is None
     assert made.text not in file.path.read_text()
     assert made.text.split("_", 2)[2] not in file.path.read_text()
 
@@ -46,21 +45,21 @@ def test_the_file_is_the_users_alone_and_one_that_others_can_write_is_refused(fi
 
 def test_what_changes_in_the_file_is_heeded_at_once(file):
     first = add(file)
-    keys = Keys(file, clock=lambda: NOW)
+    assert file.find(first.text) == first.key
     second = add(file, "bea")
-    assert keys.find(second.text) == second.key
+    assert file.find(second.text) == second.key
     assert file.revoke(first.key.id) == first.key
-    assert keys.find(first.text) is None
-    assert keys.find(second.text) == second.key
+    assert file.find(first.text) is None
+    assert file.find(second.text) == second.key
     file.path.write_text("{")
-    assert keys.find(second.text) is None
+    assert file.find(second.text) is None
     file.path.unlink()
-    assert keys.find(second.text) is None
+    assert file.find(second.text) is None
 
 
 def test_without_any_key_no_server_begins(file):
     with pytest.raises(SettingsError, match="no keys") as error:
-        Keys(file, clock=lambda: NOW)
+        Access(file, tenant="ann", host="0.0.0.0")
     assert "stitch keys add" in error.value.hint
 
 
@@ -142,7 +141,7 @@ def test_the_command_makes_lists_and_revokes_keys(stitch, file):
     )
     text = out.strip()
     assert (status, "only time" in err) == (0, True)
-    found = Keys(file, clock=lambda: NOW).find(text)
+    found = file.find(text)
     assert found is not None
     assert found.actions == ("read", "write")
     _, out, _ = stitch("keys", "list", "--keys", "keys.json")

@@ -9,9 +9,8 @@ import pytest
 from stitch.cli.server_log import WithoutText
 from stitch.errors import BudgetSpentError
 from stitch.lm import Charge, Ledger
-from stitch.server.access import Caller
 from stitch.server.app_state import Spending
-from stitch.server.keys import ACTIONS
+from stitch.server.keys import ACTIONS, Caller
 
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)+)\})? (-?[0-9.e+-]+)')
 
@@ -69,7 +68,7 @@ def charge(key, usd):
 
 
 def caller(key="k", spend_usd=None):
-    return Caller("ann", ACTIONS, key, spend_usd)
+    return Caller(tenant="ann", id=key, spend_usd=spend_usd)
 
 
 def test_a_ceiling_is_a_ceiling_of_its_key_alone():

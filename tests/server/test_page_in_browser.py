@@ -19,7 +19,7 @@ from doubles.serving import running
 from stitch import open_memory
 from stitch.bench.samples import outline, sample
 from stitch.cli.main import cli
-from stitch.server.keys import KeyFile, Keys, make_key
+from stitch.server.keys import KeyFile, make_key
 from stitch.server.operations.questions import search
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -506,7 +506,7 @@ def test_lanes_in_a_file_are_drawn_and_run_nothing_of_what_they_tell(looking, to
 def test_a_key_is_asked_for_and_kept_in_the_tab_alone(looking, tmp_path):
     file, made = KeyFile(tmp_path / "keys.json"), make_key("default", actions=["read"], now=1_000.0)
     file.add(made.key)
-    with running(tmp_path / "keyed", keys=Keys(file, clock=lambda: 1_000.0)) as client:
+    with running(tmp_path / "keyed", keys=file) as client:
         looked = looking(client)
         page = looked.open("")
         page.wait_for_selector("text=This memory asks for a key")
