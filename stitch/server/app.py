@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import anyio
 from fastapi import APIRouter, Depends, FastAPI, Header
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
@@ -140,17 +140,15 @@ class _UntilClosing:
         if scope["method"] != "GET":
             await self._mcp(scope, receive, send)
             return
-        answer = asyncio.ensure_future(self._mcp(scope, receive, send))
-        closing = asyncio.ensure_future(self._served.closing.wait())
-        either: set[asyncio.Future[Any]] = {answer, closing}
-        try:
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            closing.cancel()
-            answer.cancel()
-            await asyncio.wait({answer})
-        if not answer.cancelled():
-            answer.result()
+
+        async def end() -> None:
+            await self._served.closing.wait()
+            group.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(end)
+            await self._mcp(scope, receive, send)
+            group.cancel_scope.cancel()
 
 
 _FAILURE = {"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}}

@@ -99,14 +99,11 @@ class Owner:
         here = f"process {os.getpid()} has the memory open with"
         for name, value in taken.items():
             own = self._settings.get(name)
-            if own != value and value is None:
-                raise SettingsError(
-                    f"{here} {name} {own!r}, for another tenant", hint=f"set {name} as it does, or end that process"
-                )
             if own != value:
+                way_out = f"set {name} as it does" if value is None else f"leave {name} out"
                 raise SettingsError(
                     f"{here} another {name}: {_shown(own)} there, {_shown(value)} here",
-                    hint=f"leave {name} out, or end that process",
+                    hint=f"{way_out}, or end that process",
                 )
         about = {"pid": str(os.getpid()), "host": platform.node(), "since": self._since}
         return Welcome.model_validate(memory).model_copy(update={"owner": about, "tenants": self._tenants.names()})
