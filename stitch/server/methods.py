@@ -48,8 +48,9 @@ class Method(Procedure):
         return TypeAdapter(_traveling(self.answered))
 
     def written(self, answer: Any) -> bytes:
-        """A result, or an item of it, as JSON."""
-        return self.result.dump_json(answer)
+        """A result as JSON; an item of several in brackets, which an error behind them has not."""
+        written = self.result.dump_json(answer)
+        return b"[%b]" % written if self.streams else written
 
 
 class TreePlace(NamedTuple):

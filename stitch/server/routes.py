@@ -17,7 +17,7 @@ from fastapi import APIRouter, Body, Depends, Query
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from stitch.core.steps import Name
 from stitch.errors import InputError, ScopeError
@@ -28,7 +28,6 @@ from stitch.server.operations import labeling, labels, questions, steps, themes,
 from stitch.server.operations.operation import OPERATIONS, Action, Operation
 from stitch.server.protocol import JSON, LINES
 from stitch.server.streaming import (
-    Lines,
     StreamedLine,
     StreamedStep,
     WhileReading,
@@ -36,6 +35,7 @@ from stitch.server.streaming import (
     read_lines,
     store_lines,
     take_lines,
+    written_pieces,
 )
 from stitch.server.threads import taken_here
 
@@ -177,7 +177,7 @@ def make_router() -> APIRouter:
     for operation in OPERATIONS.values():
         router.add_api_route(
             operation.path,
-            _lines_endpoint(operation) if operation.takes_lines else _endpoint(operation),
+            _endpoint(operation),
             methods=[operation.method],
             name=operation.name,
             operation_id=operation.name,
@@ -215,56 +215,54 @@ def _lines_of(kind: Any) -> dict[str, Any]:
 
 
 def _endpoint(operation: Operation) -> Callable[..., Any]:
-    """Answers an operation."""
+    """Answers an operation; by its signature the framework reads and describes the request."""
 
     async def answer(request: Request, memory: Memory, asked: BaseModel) -> Response:
-        threads, given = served_of(request).threads, dict(asked)
+        given = dict(asked)
         refuse_folder(operation.name, caller_of(request))
+        if operation.takes_lines:
+            check_type(request.headers, LINES)
+            return await _answered_lines(request, operation, lambda lines: operation.run(memory, lines, **given))
 
         def run() -> Any:
             with operation.finishing(given):
                 return operation.run(memory, **given)
 
-        if operation.streams:
-            return Lines(await threads.run(request, lambda: begun(run())), written=operation.written)
-        work = threads.search if operation.is_search else threads.run
-        return Response(await work(request, lambda: operation.written(run())), media_type=JSON)
+        return await _answered(request, operation, run)
 
-    return _signed(answer, operation, Query() if operation.method == "GET" else Body())
-
-
-def _lines_endpoint(operation: Operation) -> Callable[..., Any]:
-    """Answers an operation that takes lines, which are read as it asks for them; its arguments are the query."""
-
-    async def answer(request: Request, memory: Memory, asked: BaseModel) -> Response:
-        check_type(request.headers, LINES)
-        return await answer_lines(request, lambda lines: operation.written(operation.run(memory, lines, **dict(asked))))
-
-    return _signed(answer, operation, Query())
+    memory, kind = Depends(memory_for(operation.action, may_call_model=operation.is_search)), operation.request
+    asked: Any = Annotated[kind, Query() if operation.method == "GET" or operation.takes_lines else Body()]  # type: ignore[valid-type]
+    annotations = {"request": Request, "memory": Annotated[Any, memory], "asked": asked}
+    answer.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind) for name, kind in annotations.items()]
+    )
+    return answer
 
 
-async def answer_lines(request: Request, written: Callable[[Iterator[bytes]], bytes]) -> Response:
-    """The answer of work that takes the lines of a body, which are read as it asks for them."""
+async def _answered(request: Request, procedure: Operation | Method, run: Callable[[], Any]) -> Response:
+    """The answer of what is run in a thread."""
+    threads = served_of(request).threads
+    if procedure.streams:
+        items = await threads.run(request, lambda: begun(run()))
+        return StreamingResponse(written_pieces(items, procedure.written), media_type=LINES)
+    work = threads.search if procedure.is_search else threads.run
+    return Response(await work(request, lambda: procedure.written(run())), media_type=JSON)
+
+
+async def _answered_lines(
+    request: Request, procedure: Operation | Method, run: Callable[[Iterator[bytes]], Any]
+) -> Response:
+    """The answer of what takes the lines of a body, which are read as it asks for them."""
     async with aclosing(_lines_of_body(request)) as coming:
         lines = taken_here(coming, asyncio.get_running_loop())
-        return Response(await served_of(request).threads.step(lambda: written(lines)), media_type=JSON)
+        written = await served_of(request).threads.step(lambda: procedure.written(run(lines)))
+        return Response(written, media_type=JSON)
 
 
 def _lines_of_body(request: Request) -> AsyncGenerator[list[bytes], None]:
     """The lines of a body; see `read_lines`."""
     served = served_of(request)
     return read_lines(request, line_bytes=served.limits.line_bytes, closing=served.closing)
-
-
-def _signed(answer: Callable[..., Any], operation: Operation, where: Any) -> Callable[..., Any]:
-    """An endpoint with the signature by which the framework reads and describes its request."""
-    memory = Depends(memory_for(operation.action, may_call_model=operation.is_search))
-    asked: Any = operation.request
-    annotations = {"request": Request, "memory": Annotated[Any, memory], "asked": Annotated[asked, where]}
-    answer.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind) for name, kind in annotations.items()]
-    )
-    return answer
 
 
 async def _stream(
@@ -280,7 +278,7 @@ async def _stream(
     return WhileReading(taken, media_type=LINES)
 
 
-_ASKING = frozenset({"search", "ask", "why", "why_not", "select", "tree_request"})
+_ASKING = frozenset({"search", "ask", "why", "why_not", "select"})
 """Methods that may call a model though they write nothing."""
 
 
@@ -294,14 +292,9 @@ async def call(request: Request) -> Response:
     memory = memory_of(request, method.action, may_call_model=method.name.rpartition(".")[2] in _ASKING)
     refuse_folder(method.name, caller_of(request))
     if method.takes_lines:
-        return await answer_lines(
-            request, lambda lines: method.written(_called(memory, method, next(lines, b""), lines))
-        )
-    threads, do = served_of(request).threads, partial(_called, memory, method, await request.body())
-    if method.streams:
-        items = await threads.run(request, lambda: begun(do()))
-        return Lines(items, written=lambda item: b"[%b]" % method.written(item))
-    return Response(await threads.run(request, lambda: method.written(do())), media_type=JSON)
+        do = partial(_called, memory, method)
+        return await _answered_lines(request, method, lambda lines: do(next(lines, b""), lines))
+    return await _answered(request, method, partial(_called, memory, method, await request.body()))
 
 
 def _called(memory: Memory, method: Method, said: bytes, lines: Iterable[bytes] = ()) -> Any:

@@ -24,7 +24,7 @@ from stitch.core import Receipt, Step
 from stitch.core.steps import Name
 from stitch.errors import InputError
 from stitch.server.errors import RefusalError, failure_told, first_mistake
-from stitch.server.protocol import LINES, failure_of
+from stitch.server.protocol import failure_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -211,21 +211,8 @@ def begun(items: Iterable[Item]) -> Iterator[Item]:
     return chain(list(islice(rest, 1)), rest)
 
 
-class Lines(StreamingResponse):
-    """An answer item by item, a line each, many sent together; where it breaks off, the last line says why.
-
-    Args:
-        items: The items.
-        written: Writes one as a line.
-    """
-
-    media_type = LINES
-
-    def __init__(self, items: Iterable[Any], *, written: Callable[[Any], bytes]) -> None:
-        super().__init__(_pieces(items, written))
-
-
-def _pieces(items: Iterable[Any], written: Callable[[Any], bytes]) -> Iterator[bytes]:
+def written_pieces(items: Iterable[Any], written: Callable[[Any], bytes]) -> Iterator[bytes]:
+    """An answer item by item, a line each, many sent together; where it breaks off, the last line says why."""
     together, size, end = list[bytes](), 0, b""
     try:
         for item in items:

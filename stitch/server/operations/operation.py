@@ -30,6 +30,8 @@ class Procedure:
     action: Action
     run: Callable[..., Any]
     """Answers, given the memory (or a part of it) and the arguments; raises a `StitchError` for what cannot be."""
+    is_search: bool = False
+    """Whether somebody waits for the answer, and a model may be called for it."""
 
     @cached_property
     def arguments(self) -> Mapping[str, tuple[Any, Any]]:
@@ -69,8 +71,6 @@ class Operation(Procedure):
     path: str
     takes: Callable[..., Any] | None
     """A method, or a model, whose arguments it takes, too, and passes on."""
-    is_search: bool
-    """Whether somebody waits for the answer, and a model may be called for it."""
 
     @cached_property
     def arguments(self) -> Mapping[str, tuple[Any, Any]]:
