@@ -79,8 +79,8 @@ class Spending:
             )
 
 
-@dataclass(kw_only=True)
-class AppState:
+@dataclass(kw_only=True, eq=False)
+class AppState(Collector):
     """The holdings of a server: the memories of its tenants, who may ask, what happens in them, and its bounds."""
 
     tenants: Tenants
@@ -98,30 +98,23 @@ class AppState:
 
         self.spending = Spending(self.tenants.ledger, earlier=read_ledger(self.tenants.folder / LEDGER_FILE))
         self.threads = Threads(searches=self.limits.searches)
-        self.metrics.ask(_LiveMetrics(self))
+        self.metrics.ask(self)
 
     def begin_to_close(self) -> None:
         """Let everything end that goes on for as long as a client likes; called in the loop of the server."""
         self.closing.set()
         self.feed.close()
 
-
-class _LiveMetrics(Collector):
-    """Numbers that are asked for when the metrics are read."""
-
-    def __init__(self, served: AppState) -> None:
-        self._served = served
-
     def collect(self) -> Iterator[Metric]:
-        """Ask for them."""
-        served, calls = self._served, self._served.tenants.ledger.total()
-        yield GaugeMetricFamily("stitch_event_streams", "Streams of events that are open.", served.feed.readers)
-        yield GaugeMetricFamily("stitch_searches_under_way", "Questions under way.", served.threads.searching)
+        """Numbers that are asked for when the metrics are read."""
+        calls = self.tenants.ledger.total()
+        yield GaugeMetricFamily("stitch_event_streams", "Streams of events that are open.", self.feed.readers)
+        yield GaugeMetricFamily("stitch_searches_under_way", "Questions under way.", self.threads.searching)
         yield CounterMetricFamily("stitch_model_calls", "Calls of a model.", calls.calls)
         yield CounterMetricFamily("stitch_model_tokens", "Tokens of calls of a model.", calls.tokens)
         said = "Dollars that calls of a model cost to which a key led, where prices are known."
         spent = GaugeMetricFamily("stitch_key_spent_usd", said, labels=["key"])
-        for key, usd in served.spending.by_key().items():
+        for key, usd in self.spending.by_key().items():
             if usd is not None:
                 spent.add_metric([key], usd)
         yield spent

@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from stitch.lifecycle.backup import BackedUp
     from stitch.server.client import Place
 
-OPENING_S = 60.0
-"""So long an owner is waited for that is opening the memory: it may have to finish what was interrupted."""
-HOLDING_S = 20.0
-"""So long somebody is waited for who holds the memory and has not said that it will answer."""
+WAITED_S = 60.0
+"""So long whoever holds the memory is waited for: it may be opening it, and have to finish what was interrupted."""
 
 _LOOK_S, _LOOKS = 0.02, 10
 
@@ -54,7 +52,7 @@ def find_memory(
         StoreLockedError: Another process holds it and does not answer.
         SettingsError: The process that has it open has other settings.
     """
-    begun, holding = time.monotonic(), None
+    begun = time.monotonic()
     while True:
         if address.is_answered(folder):
             from stitch.server.client import owner_at
@@ -64,11 +62,9 @@ def find_memory(
         try:
             return open_here()
         except StoreLockedError:
-            known, holder = address.read_address(folder), address.holder(note)
-            if holder != holding:  # each is waited for as long: where many come at once, one after the other holds it
-                begun, holding = time.monotonic(), holder
-            waited_s, opens = time.monotonic() - begun, known is not None and known.pid == holder
-            if (known is not None and opens and not known.share) or waited_s > (OPENING_S if opens else HOLDING_S):
+            known = address.read_address(folder)
+            refuses = known is not None and not known.share and known.pid == address.holder(note)
+            if refuses or time.monotonic() - begun > WAITED_S:
                 raise
         for _ in range(_LOOKS):  # until an owner may answer, or somebody may open the memory
             time.sleep(_LOOK_S)

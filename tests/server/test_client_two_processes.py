@@ -201,8 +201,7 @@ def test_tenants_see_nothing_of_each_other(tmp_path: Path) -> None:
 
 
 def test_nothing_is_shared_where_the_settings_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "OPENING_S", 600.0)
-    monkeypatch.setattr(joining, "HOLDING_S", 600.0)
+    monkeypatch.setattr(joining, "WAITED_S", 600.0)
     with open_memory(tmp_path / "m", share=False):
         assert not (tmp_path / "m" / address.SOCKET_FILE).exists()
         with pytest.raises(StoreLockedError, match=f"in use by process {os.getpid()}"):
