@@ -364,9 +364,16 @@ def _passing(name: str, method: Any) -> Any:
 
 
 class Remote:
-    """A part of a memory that is somewhere else."""
+    """A part of a memory that is somewhere else.
 
-    _client: Client
+    Args:
+        client: Calls its methods there.
+        of: What says which part it is, where there are several.
+    """
+
+    def __init__(self, client: Client, *, of: Any = None) -> None:
+        # Not that of the class it stands for: there are no parts here, and everything that uses some is overridden.
+        self._client, self._of = client, of
 
     def _call(self, name: str, arguments: dict[str, Any], *, lines: Iterable[str | bytes] = ()) -> Any:
-        return self._client.call(name, arguments, lines=lines)
+        return self._client.call(name, arguments, of=self._of, lines=lines)

@@ -64,8 +64,8 @@ class RemoteMemory(Remote, Memory):
         retention: Sequence[RetentionRule] | None = None,
         lent: bool = False,
     ) -> None:
-        # Not that of `Memory`: there are no parts here, and everything that uses some is overridden.
-        self._client, self._options, self._lent = client, dict(defaults or {}), lent
+        super().__init__(client)
+        self._options, self._lent = dict(defaults or {}), lent
         self.tenant, self.folder, about = tenant, folder, client.about
         self.labeler, self.uses_model, self.workers = about.labeler, about.uses_model, about.workers
         self.ledger = RemoteLedger(client, counts=about.uses_model)
@@ -140,8 +140,8 @@ class RemoteLifecycle(Remote, Lifecycle):
     """
 
     def __init__(self, client: Client, *, retention: Sequence[RetentionRule] | None) -> None:
-        # Not that of `Lifecycle`: everything that uses its parts is overridden.
-        self._client, self._rules, self.retention = client, retention, tuple(retention or ())
+        super().__init__(client)
+        self._rules, self.retention = retention, tuple(retention or ())
 
     @override
     def _call(self, name: str, arguments: dict[str, Any], *, lines: Iterable[str | bytes] = ()) -> Any:
@@ -164,20 +164,16 @@ class RemoteHandover(Remote, Handover):
     """
 
     def __init__(self, client: Client, labeler: OfflineLabeler) -> None:
-        # Not that of `Handover`: there are no parts here, and everything that uses some is overridden.
         from stitch.label.model.compiled import state_of
         from stitch.signatures.programs import WindowProgram
 
         states = state_of(labeler.program, plain=WindowProgram()) if labeler.program.digest else {}
-        self._client, self._about = client, {
+        about = {
             "model": labeler.model.name, "window_steps": labeler.window_steps, "asks": labeler.asks,
             "price": labeler.price and labeler.price._asdict(),
             "program": {name: each.model_dump(mode="json") for name, each in states.items()} or None,
         }  # fmt: skip
-
-    @override
-    def _call(self, name: str, arguments: dict[str, Any], *, lines: Iterable[str | bytes] = ()) -> Any:
-        return self._client.call(name, arguments, of=self._about, lines=lines)
+        super().__init__(client, of=about)
 
     @override
     def take_in(self, lines: Iterable[NumberedLine]) -> TakenIn:
@@ -210,10 +206,6 @@ class RemoteLedger(Ledger):
 @passed_on("hierarchy")
 class RemoteThemes(Remote, Themes):
     """The episodes, statements and themes of a memory that is somewhere else: all but vectors."""
-
-    def __init__(self, client: Client) -> None:
-        # Not that of `Themes`: everything that uses its parts is overridden.
-        self._client = client
 
     def _refused(self, *_: object, **__: object) -> NoReturn:
         raise InputError(

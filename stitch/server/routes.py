@@ -231,7 +231,7 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
         return await _answered(request, operation, run)
 
     memory, kind = Depends(memory_for(operation.action, may_call_model=operation.is_search)), operation.request
-    asked: Any = Annotated[kind, Query() if operation.method == "GET" or operation.takes_lines else Body()]  # type: ignore[valid-type]
+    asked: Any = Annotated[kind, Query() if operation.method == "GET" or operation.takes_lines else Body()]
     annotations = {"request": Request, "memory": Annotated[Any, memory], "asked": asked}
     answer.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind) for name, kind in annotations.items()]

@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 class RemoteTrees(Remote, Trees):
     """The trees of a memory that is somewhere else."""
 
-    def __init__(self, client: Client) -> None:
-        # Not that of `Trees`: everything that uses its parts is overridden.
-        self._client = client
-
     @override
     def _call(self, name: str, arguments: dict[str, Any], *, lines: Iterable[str | bytes] = ()) -> Any:
         if name == "trees.create":
@@ -48,8 +44,8 @@ class RemoteTree(Remote, VersionedTree):
     """A tree of a memory that is somewhere else, standing on a version."""
 
     def __init__(self, client: Client, place: TreePlace) -> None:
-        # Not that of `VersionedTree`: everything that uses its parts is overridden.
-        self._client, self._turns = client, list[str]()
+        super().__init__(client)
+        self._turns = list[str]()
         self.name, self.branch, self.version = place
         self._seen: tuple[str, Tree] | None = None
 
