@@ -133,6 +133,7 @@ class Selected(NamedTuple):
     seq: int
     trajectory: str
     step: str
+    recorded: float
     labeled: bool
     retired: bool
 
@@ -160,17 +161,19 @@ def retirements(revisions: Sequence[Revision]) -> dict[int, tuple[float, float]]
     return found
 
 
-class Encoded(NamedTuple):
-    """A step, or what it was before a correction, as JSON: for whoever reads many and decodes few."""
+class KeptRevision(NamedTuple):
+    """A `Revision` as JSON where it is JSON."""
 
     number: int
-    """Of the step (`Entry.seq`), or of the revision."""
+    """Of all revisions; 0 before a journal has it."""
+    replaced: float
+    by: str
     step: bytes
     labels: bytes | None
 
 
 class KeptStep(NamedTuple):
-    """All that a journal has of a step, as JSON where it is JSON: what an export holds."""
+    """All that a journal has of a step, as JSON where it is JSON: for whoever reads many and decodes few."""
 
     seq: int
     trajectory: str
@@ -183,8 +186,8 @@ class KeptStep(NamedTuple):
     state: StepState
     reason: str
     retired_at: float | None
-    revisions: tuple[tuple[float, str, bytes, bytes | None], ...]
-    """Until when, by whom, step and labels; oldest first."""
+    revisions: tuple[KeptRevision, ...]
+    """Oldest first."""
     redactions: tuple[Redaction, ...]
 
     @property

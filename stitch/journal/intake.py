@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from stitch.core import ChangeKind, Redaction, Step
-from stitch.errors import JournalError, StepConflictError, StepRejectedError
+from stitch.errors import StepConflictError, StepRejectedError
 from stitch.journal.database import Session
 from stitch.journal.entries import Entry, KeptStep, encode_step, erased_entry
 from stitch.journal.erased import ErasedSteps
 from stitch.journal.rows import ENTRIES, NAMED, Part, entry_of, note_changes, number_of
 from stitch.journal.tables import (
+    changes,
     checksum,
     history,
     labels,
@@ -29,10 +30,6 @@ FROM trajectories WHERE {NAMED}
 """
 _NEXT_NUMBER = "SELECT coalesce(max(number), 0) + 1 FROM trajectories"
 _NEXT_SEQ = "SELECT seq, (SELECT max(steps.seq) + 1 FROM steps) FROM next_seq"
-_EMPTY = """
-SELECT number FROM trajectories
-WHERE tenant = :tenant AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.trajectory = number)
-"""
 
 
 class Intake(Part):
@@ -65,17 +62,6 @@ class Intake(Part):
             appending = _Appending(db, tenant=tenant, trajectory=trajectory, max_chars=self.max_step_chars)
             return appending.accept(steps, recorded=recorded, whole=whole, again=again, redacted=redacted or {})
 
-    def begin(self, tenant: str, trajectory: str) -> None:
-        """Begin a trajectory that has no steps yet, unless it is there; `drop_empty` ends it."""
-        with self._db.transaction() as db:
-            if number_of(db, tenant, trajectory) is None:
-                db.write(trajectories, number=db.value(_NEXT_NUMBER), tenant=tenant, name=trajectory)
-
-    def drop_empty(self, tenant: str) -> None:
-        """Forget the trajectories of a tenant that have no steps."""
-        with self._db.transaction() as db:
-            drop_empty(db, tenant)
-
     def take_seqs(self, count: int) -> int:
         """Set aside so many numbers in a row for steps that `restore` brings; return the first."""
         with self._db.transaction() as db:
@@ -84,7 +70,7 @@ class Intake(Part):
     def restore(
         self, steps: Sequence[KeptStep], *, tenant: str, again: bool = False
     ) -> list[Entry | StepRejectedError]:
-        """Take in steps of one trajectory that was begun, with all their past; one result a step, in order.
+        """Take in steps of one trajectory with all their past; one result a step, in order.
 
         A step that is there with the same id, place and digest changes nothing and comes back as repeated; one whose
         place or id another step has is rejected. One that was erased comes back with the state `ERASED`, unless
@@ -92,14 +78,11 @@ class Intake(Part):
         """
         results: list[Entry | StepRejectedError] = []
         with self._db.transaction() as db:
-            fresh: dict[int, list[int]] = {}
+            fresh: list[int] = []
             erased = ErasedSteps(db, tenant)
             for kept in steps:
-                number = number_of(db, tenant, kept.trajectory)
-                if number is None:
-                    raise JournalError(f"trajectory {kept.trajectory!r} was not begun", hint="repeat the import")
                 try:
-                    became = _restore(db, kept, number=number, erased=erased, again=again)
+                    became = _restore(db, kept, tenant=tenant, erased=erased, again=again)
                 except StepRejectedError as error:
                     results.append(error)
                     continue
@@ -108,12 +91,11 @@ class Intake(Part):
                     results.append(erased_entry(step, tenant=tenant, trajectory=kept.trajectory))
                     continue
                 if became == "new":
-                    fresh.setdefault(number, []).append(kept.seq)
-                place = f"{ENTRIES} WHERE steps.trajectory = :of AND steps.position = :position"
-                (row,) = db.rows(place, of=number, position=kept.position)
+                    fresh.append(kept.seq)
+                place = f"{ENTRIES} WHERE {NAMED} AND steps.position = :position"
+                (row,) = db.rows(place, tenant=tenant, trajectory=kept.trajectory, position=kept.position)
                 results.append(entry_of(row)._replace(repeated=became == "known"))
-            for number, seqs in fresh.items():
-                note_changes(db, ChangeKind.RESTORED, seqs, tenant=tenant, number=number)
+            note_changes(db, ChangeKind.RESTORED, fresh)
         return results
 
 
@@ -124,13 +106,13 @@ def take_seqs(db: Session, count: int) -> int:
     return first
 
 
-def drop_empty(db: Session, tenant: str, *, number: int | None = None) -> None:
-    """Forget the trajectories of a tenant that have no steps, or this one; changes name what is gone no more."""
-    only = {} if number is None else {"of": number}
-    found = [each for (each,) in db.rows(f"{_EMPTY} AND number = :of" if only else _EMPTY, tenant=tenant, **only)]
-    db.write("UPDATE changes SET trajectory = NULL WHERE trajectory IN :given", given=found)
-    db.write("DELETE FROM trajectories WHERE number IN :given", given=found)
-    if found and db.row("SELECT 1 FROM trajectories WHERE tenant = :tenant LIMIT 1", tenant=tenant) is None:
+def drop_if_empty(db: Session, number: int | None, *, tenant: str) -> None:
+    """Forget a trajectory that has no steps left; changes name what is gone no more."""
+    if number is None or db.row("SELECT 1 FROM steps WHERE trajectory = :of LIMIT 1", of=number) is not None:
+        return
+    db.write("UPDATE changes SET trajectory = NULL WHERE trajectory = :of", of=number)
+    db.write("DELETE FROM trajectories WHERE number = :of", of=number)
+    if db.row("SELECT 1 FROM trajectories WHERE tenant = :tenant LIMIT 1", tenant=tenant) is None:
         db.write("UPDATE changes SET tenant = '' WHERE tenant = :tenant", tenant=tenant)
 
 
@@ -221,8 +203,10 @@ class _Appending:
         db.write_many(steps, self._rows)
         db.write_many(states, [{"seq": row["seq"], "state": "accepted", "reason": ""} for row in self._rows])
         db.write_many(redactions, self._redactions)
-        seqs = range(self._first, self._seq)
-        note_changes(db, ChangeKind.ACCEPTED, seqs, tenant=self._tenant, number=self._number)
+        db.write(
+            changes, kind=ChangeKind.ACCEPTED.value, tenant=self._tenant, trajectory=self._number,
+            first=self._first, last=self._seq - 1,
+        )  # fmt: skip
 
     def _digests(self, ids: Sequence[str]) -> dict[str, tuple[int, bytes]]:
         if not ids or self._begins:
@@ -249,7 +233,7 @@ def _redaction_rows(seq: int, redacted: Sequence[Redaction]) -> list[dict[str, A
 
 
 def _restore(
-    db: Session, kept: KeptStep, *, number: int, erased: ErasedSteps, again: bool
+    db: Session, kept: KeptStep, *, tenant: str, erased: ErasedSteps, again: bool
 ) -> Literal["new", "known", "erased"]:
     """Write down a step with all its past; return whether it is new, was there already, or was erased.
 
@@ -259,6 +243,7 @@ def _restore(
     at_id_or_place = (
         "SELECT step, position, digest FROM steps WHERE trajectory = :of AND (step = :step OR position = :at)"
     )
+    number = number_of(db, tenant, kept.trajectory)
     held = db.rows(at_id_or_place, of=number, step=kept.id, at=kept.position)
     if held == [(kept.id, kept.position, kept.digest)]:
         return "known"
@@ -270,6 +255,9 @@ def _restore(
         raise StepRejectedError(
             f"trajectory {kept.trajectory!r} has other steps here than there: step {held[0][0]!r} is in its place"
         )
+    if number is None:
+        number = db.value(_NEXT_NUMBER)
+        db.write(trajectories, number=number, tenant=tenant, name=kept.trajectory)
     db.write(
         steps, seq=kept.seq, trajectory=number, position=kept.position, step=kept.id, recorded=kept.recorded,
         digest=kept.digest, payload=kept.step, checksum=named_checksum(kept.id, kept.step),
@@ -277,7 +265,7 @@ def _restore(
     db.write(states, seq=kept.seq, state=kept.state.value, reason=kept.reason, retired_at=kept.retired_at)
     if kept.labels is not None:
         db.write(labels, seq=kept.seq, labels=kept.labels, checksum=checksum(kept.labels))
-    for at, by, step, made_then in kept.revisions:
+    for _, at, by, step, made_then in kept.revisions:
         check = revision_checksum(kept.seq, at, by, step, made_then)
         db.write(history, seq=kept.seq, at=at, made_by=by, payload=step, labels=made_then, checksum=check)
     db.write_many(redactions, _redaction_rows(kept.seq, kept.redactions))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from stitch.core import ChangeKind, LabelInventory, StepState
 from stitch.journal.database import Session
 from stitch.journal.entries import Checkpoint
-from stitch.journal.rows import NAMED, STEPS, Part, label_rows, note_changes, note_changes_of, number_of, set_state
+from stitch.journal.rows import NAMED, STEPS, Part, label_rows, note_changes, number_of, set_state
 from stitch.journal.tables import changes, checkpoints, checksum, cuts, is_sound, labels, replies
 
 _log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class Progress(Part):
         with self._db.transaction(derived=True) as db:
             db.write_many(labels, label_rows(made))
             set_state(db, seqs, StepState.LABELED)
-            note_changes_of(db, ChangeKind.LABELED, seqs)
+            note_changes(db, ChangeKind.LABELED, seqs)
             if checkpoint is not None:
                 save_checkpoint_of(db, seqs[0], checkpoint)
 
@@ -41,11 +41,10 @@ class Progress(Part):
         """Keep labels of a trajectory's steps in place of others; what labeling it remembered is forgotten."""
         seqs = [seq for seq, _ in made]
         with self._db.transaction() as db:
-            number = number_of(db, tenant, trajectory)
             db.put(labels, label_rows(made))
             set_state(db, seqs, StepState.LABELED)
-            forget_checkpoint(db, number)
-            note_changes(db, ChangeKind.LABELED, seqs, tenant=tenant, number=number)
+            forget_checkpoint(db, number_of(db, tenant, trajectory))
+            note_changes(db, ChangeKind.LABELED, seqs)
 
     def record_cut(self, tenant: str, trajectory: str, position: int) -> None:
         """Note that the steps of a trajectory before a position are labeled without those behind it."""
@@ -100,7 +99,7 @@ class Progress(Part):
             there = [
                 seq for (seq,) in db.rows("SELECT seq FROM steps WHERE seq IN :given ORDER BY seq", given=list(seqs))
             ]
-            note_changes_of(db, ChangeKind.ERASED, there)
+            note_changes(db, ChangeKind.ERASED, there)
         return there
 
     def checkpoint(self, tenant: str, trajectory: str) -> Checkpoint | None:

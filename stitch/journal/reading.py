@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
 
 from stitch.core import KeptTrajectory, Moment, Redaction, StepState
 from stitch.errors import JournalError
 from stitch.journal.database import PAGE
-from stitch.journal.entries import Encoded, Entry, IngestCounts, KeptStep, Selected
+from stitch.journal.entries import Entry, IngestCounts, KeptRevision, KeptStep, Selected
 from stitch.journal.revising import REVISIONS
 from stitch.journal.rows import (
     ENTRIES,
@@ -41,14 +40,13 @@ ORDER BY steps.position LIMIT :size
 _EVERY_ENTRY = f"{ENTRIES} WHERE steps.seq > :after AND {{given}} {_PAGE_IN_ORDER}"
 _ENTRIES_OF = f"{ENTRIES} WHERE steps.seq IN :given ORDER BY steps.seq"
 _SELECTED = f"""
-SELECT steps.seq, trajectories.name, steps.step, labels.seq IS NOT NULL, states.state = 'retired', {{}}
+SELECT steps.seq, trajectories.name, steps.step, steps.recorded, labels.seq IS NOT NULL, states.state = 'retired', {{}}
 FROM {STEPS_AND_STATES} {LABELS} WHERE {{{{given}}}} ORDER BY steps.seq
 """
 _SELECTED_BY_NAME, _SELECTED_BY_LABELS = _SELECTED.format("NULL"), _SELECTED.format("labels.labels")
 _TRAJECTORIES = f"""
-SELECT name, count(steps.seq), coalesce(min(steps.recorded), 0.0), coalesce(max(steps.recorded), 0.0)
-FROM trajectories LEFT JOIN steps ON steps.trajectory = trajectories.number
-WHERE {_OF_TENANT} GROUP BY trajectories.number, name ORDER BY trajectories.number
+SELECT name, count(*), min(steps.recorded), max(steps.recorded)
+FROM {STEPS} WHERE {_OF_TENANT} GROUP BY trajectories.number, name ORDER BY min(steps.seq)
 """
 _UNFINISHED = f"""
 SELECT trajectories.tenant, trajectories.name FROM {STEPS_AND_STATES}
@@ -77,9 +75,6 @@ SELECT steps.seq, trajectories.name, steps.position, steps.recorded, steps.diges
 FROM {} JOIN states ON states.seq = steps.seq {} WHERE steps.seq > :after AND {} ORDER BY steps.seq LIMIT :size
 """
 _KEPT_OF_TENANT, _KEPT_OF_TRAJECTORY = _KEPT.format(IN_ORDER, LABELS, _OF_TENANT), _KEPT.format(STEPS, LABELS, NAMED)
-_ENCODED = f"""
-SELECT steps.seq, steps.payload, labels.labels FROM {STEPS} {LABELS} WHERE {NAMED} ORDER BY steps.position
-"""
 _CHECKPOINTS = "SELECT trajectory, session, inventory, checksum FROM checkpoints"
 _CHECKPOINTS_GONE = """
 SELECT number FROM trajectories WHERE learned = 1 AND number NOT IN (SELECT trajectory FROM checkpoints)
@@ -161,16 +156,12 @@ class Lookups(Part):
         by_labels = scopes is not None or event_types is not None
         found = []
         rows = self._db.rows(narrowed(_SELECTED_BY_LABELS if by_labels else _SELECTED_BY_NAME, asked), **asked)
-        for seq, name, known, labeled, retired, row in rows:
+        for seq, name, known, recorded, labeled, retired, row in rows:
             scope, events, _ = read_labels(row) if row else (None, (), "")
             is_meant = scopes is None or (scope and scopes(name, scope))
             if is_meant and (event_types is None or not set(event_types).isdisjoint(events)):
-                found.append(Selected(seq, name, known, bool(labeled), bool(retired)))
+                found.append(Selected(seq, name, known, recorded, bool(labeled), bool(retired)))
         return found
-
-    def accepted_at(self, tenant: str) -> dict[int, float]:
-        """Times of acceptance of a tenant's steps, in Unix seconds, by their numbers."""
-        return dict(self._db.rows(f"SELECT steps.seq, steps.recorded FROM {STEPS} WHERE {_OF_TENANT}", tenant=tenant))
 
     def tenants(self) -> list[str]:
         """All tenants that have steps or records, the oldest first; those that have records alone are the last."""
@@ -230,18 +221,14 @@ class Lookups(Part):
         redacted = self.redactions(tenant)
         asked = given(tenant=tenant, trajectory=trajectory)
         for rows in self._db.pages(_KEPT_OF_TENANT if trajectory is None else _KEPT_OF_TRAJECTORY, asked):
-            revisions: dict[int, tuple[Any, ...]] = {}
-            for seq, at, by, step, row in self._db.rows(REVISIONS, given=[row[0] for row in rows]):
-                revisions[seq] = (*revisions.get(seq, ()), (at, by, step, row))
+            revisions: dict[int, tuple[KeptRevision, ...]] = {}
+            for seq, *fields in self._db.rows(REVISIONS, given=[row[0] for row in rows]):
+                revisions[seq] = (*revisions.get(seq, ()), KeptRevision(*fields))
             for seq, name, position, recorded, digest, step, row, state, reason, retired_at in rows:
                 yield KeptStep(
                     seq, name, position, recorded, digest, step, row, StepState(state), reason,
                     retired_at, revisions.get(seq, ()), redacted.get(seq, ()),
                 )  # fmt: skip
-
-    def encoded(self, tenant: str, trajectory: str) -> list[Encoded]:
-        """The steps of a trajectory as JSON, in order."""
-        return [Encoded(*row) for row in self._db.rows(_ENCODED, tenant=tenant, trajectory=trajectory)]
 
     def said(self, tenant: str) -> Iterator[bytes]:
         """All that a tenant's steps, their revisions and records say, with names of trajectories, keys and of it."""

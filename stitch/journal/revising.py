@@ -10,11 +10,11 @@ from stitch.core.steps import KEPT
 from stitch.errors import JournalError
 from stitch.journal import tables
 from stitch.journal.database import Session
-from stitch.journal.entries import Checkpoint, Encoded, Revision, encode_labels, encode_step
+from stitch.journal.entries import Checkpoint, Revision, encode_labels, encode_step
 from stitch.journal.erased import ErasedSteps
-from stitch.journal.intake import drop_empty, take_seqs
+from stitch.journal.intake import drop_if_empty, take_seqs
 from stitch.journal.progress import forget_checkpoint, save_checkpoint_of
-from stitch.journal.rows import NAMED, STEPS, Part, label_rows, note_changes, note_changes_of, number_of, set_state
+from stitch.journal.rows import STEPS, Part, label_rows, note_changes, number_of, set_state
 from stitch.journal.tables import OF_A_STEP, history, named_checksum, purges, revision_checksum
 
 _AS_IT_IS = """
@@ -24,13 +24,9 @@ WHERE steps.seq = :seq
 _REWRITE = "UPDATE steps SET payload = :payload, checksum = :checksum"
 _ACCEPTED = "SELECT digest FROM steps WHERE seq = :seq AND NOT EXISTS (SELECT 1 FROM history WHERE history.seq = :seq)"
 _OF_STEPS = f"FROM history JOIN ({STEPS}) ON steps.seq = history.seq WHERE trajectories.tenant = :tenant"
-_REVISION = "history.seq, history.at, history.made_by, history.payload, history.labels"
+_REVISION = "history.seq, history.number, history.at, history.made_by, history.payload, history.labels"
 REVISIONS = f"SELECT {_REVISION} FROM history WHERE seq IN :given ORDER BY number"
 _AS_THEY_WERE = f"SELECT {_REVISION} {_OF_STEPS} AND history.at > :at ORDER BY history.number"
-_ENCODED = f"""
-SELECT history.number, history.payload, history.labels FROM history JOIN ({STEPS}) ON steps.seq = history.seq
-WHERE {NAMED} ORDER BY history.number
-"""
 
 
 class Revising(Part):
@@ -56,7 +52,7 @@ class Revising(Part):
                 forget_checkpoint(db, number)
             else:
                 save_checkpoint_of(db, seq, checkpoint)
-            note_changes_of(db, ChangeKind.CORRECTED, [seq])
+            note_changes(db, ChangeKind.CORRECTED, [seq])
 
     def retire(self, seqs: Sequence[int], *, at: float, reason: str) -> int:
         """Take steps out of retrieval; return how many were not retired before."""
@@ -64,7 +60,7 @@ class Revising(Part):
             query = "SELECT seq FROM states WHERE state <> 'retired' AND seq IN :given ORDER BY seq"
             fresh = [seq for (seq,) in db.rows(query, given=list(seqs))]
             set_state(db, fresh, StepState.RETIRED, reason, retired_at=at)
-            note_changes_of(db, ChangeKind.RETIRED, fresh)
+            note_changes(db, ChangeKind.RETIRED, fresh)
         return len(fresh)
 
     def unretire(self, seqs: Sequence[int], *, at: float, by: str) -> int:
@@ -80,7 +76,7 @@ class Revising(Part):
                     _keep_as_it_is(db, seq, at=end, by=by)
             back = [seq for seq, _ in retired]
             set_state(db, back, StepState.LABELED)
-            note_changes_of(db, ChangeKind.RESTORED, back)
+            note_changes(db, ChangeKind.RESTORED, back)
         return len(retired)
 
     def erase(
@@ -99,7 +95,7 @@ class Revising(Part):
         Their bytes are overwritten, except in a log that `record_purged` empties; until then `owes_purge`. What stays
         is a digest of trajectory and id, by a key of the tenant, so that a step that was erased is known when it is
         given again. No step is named so automatically.
-        Labels of other steps of the trajectory, and of revisions by their numbers (`Encoded.number`), take the place of
+        Labels of other steps of the trajectory, and of revisions by their numbers (`KeptRevision`), take the place of
         what they have: clean of the erased.
         """
         given, relabeled = list(seqs), [seq for seq, _ in labels]
@@ -108,15 +104,15 @@ class Revising(Part):
             there = dict(db.rows("SELECT seq, step FROM steps WHERE seq IN :given", given=given))
             number = number_of(db, tenant, trajectory)
             ErasedSteps(db, tenant).note(trajectory, there.values())
+            note_changes(db, ChangeKind.ERASED, there)
             for table in OF_A_STEP:
                 db.write(f"DELETE FROM {table.name} WHERE seq IN :given", given=given)
             forget_checkpoint(db, number)
             db.put(tables.labels, label_rows(labels))
             _clean_revisions(db, revisions)
             db.write("UPDATE states SET state = 'labeled' WHERE state = 'stored' AND seq IN :given", given=relabeled)
-            note_changes(db, ChangeKind.ERASED, there, tenant=tenant, number=number)
-            note_changes(db, ChangeKind.LABELED, relabeled, tenant=tenant, number=number)
-            drop_empty(db, tenant, number=number)
+            note_changes(db, ChangeKind.LABELED, relabeled)
+            drop_if_empty(db, number, tenant=tenant)
             owe_purge(db)
 
     def forget_tenant(self, tenant: str) -> None:
@@ -152,24 +148,20 @@ class Revising(Part):
     def revisions(self, seqs: Sequence[int]) -> dict[int, list[Revision]]:
         """Steps before each of their corrections, oldest first; nothing of those never corrected."""
         found: dict[int, list[Revision]] = {}
-        for seq, *fields in self._db.rows(REVISIONS, given=list(seqs)):
+        for seq, _, *fields in self._db.rows(REVISIONS, given=list(seqs)):
             found.setdefault(seq, []).append(_revision(*fields))
         return found
 
     def as_they_were(self, tenant: str, *, at: float) -> dict[int, Revision]:
         """Steps that were corrected after a moment as they were then, by their numbers."""
         first: dict[int, Sequence[Any]] = {}
-        for seq, *fields in self._db.rows(_AS_THEY_WERE, tenant=tenant, at=at):
+        for seq, _, *fields in self._db.rows(_AS_THEY_WERE, tenant=tenant, at=at):
             first.setdefault(seq, fields)
         return {seq: _revision(*fields) for seq, fields in first.items()}
 
     def correctors(self, tenant: str) -> frozenset[tuple[int, str]]:
         """The steps of a tenant that were corrected, with who did it."""
         return frozenset(self._db.rows(f"SELECT history.seq, history.made_by {_OF_STEPS}", tenant=tenant))
-
-    def encoded_revisions(self, tenant: str, trajectory: str) -> list[Encoded]:
-        """The steps of a trajectory before their corrections, as JSON."""
-        return [Encoded(*row) for row in self._db.rows(_ENCODED, tenant=tenant, trajectory=trajectory)]
 
 
 def owe_purge(db: Session) -> None:
@@ -188,7 +180,7 @@ def _keep_as_it_is(db: Session, seq: int, *, at: float, by: str) -> tuple[str, i
 def _clean_revisions(db: Session, revisions: Sequence[tuple[int, bytes]]) -> None:
     """Keep other labels of revisions that are there: those of erased steps are gone already."""
     for number, made in revisions:
-        for seq, at, by, payload, _ in db.rows(f"SELECT {_REVISION} FROM history WHERE number = :of", of=number):
+        for seq, _, at, by, payload, _ in db.rows(f"SELECT {_REVISION} FROM history WHERE number = :of", of=number):
             check = revision_checksum(seq, at, by, payload, made)
             db.write("UPDATE history SET labels = :labels, checksum = :check WHERE number = :of",
                      of=number, labels=made, check=check)  # fmt: skip

@@ -11,7 +11,7 @@ from stitch.core import ChangeKind, Step, StepLabels, StepState
 from stitch.core.steps import KEPT
 from stitch.journal.database import Database, Session
 from stitch.journal.entries import DamagedStepError, Entry
-from stitch.journal.tables import changes, checksum
+from stitch.journal.tables import checksum
 
 STEPS = "steps JOIN trajectories ON trajectories.number = steps.trajectory"
 STEPS_AND_STATES = f"{STEPS} JOIN states ON states.seq = steps.seq"
@@ -34,7 +34,7 @@ _CONDITIONS = {
     # the first half of it leads to the index of `states`, which leaves out what is stored
     "state": "states.state <> 'stored' AND states.state = :state",
 }
-_NOTE_CHANGES_OF = f"""
+_NOTE_CHANGES = f"""
 INSERT INTO changes (kind, tenant, trajectory, first, last)
 SELECT CAST(:became AS TEXT), tenant, number, min(seq), max(seq) FROM (
     SELECT steps.seq, trajectories.tenant, trajectories.number,
@@ -87,21 +87,9 @@ def number_of(db: Session, tenant: str, trajectory: str) -> int | None:
     return number
 
 
-def note_changes(db: Session, kind: ChangeKind, seqs: Iterable[int], *, tenant: str, number: int | None) -> None:
-    """Write down what became of steps of a trajectory, once for numbers that follow each other."""
-    whose = {"kind": kind.value, "tenant": tenant, "trajectory": number}
-    runs: list[list[int]] = []
-    for seq in sorted(seqs):
-        if runs and seq == runs[-1][1] + 1:
-            runs[-1][1] = seq
-        else:
-            runs.append([seq, seq])
-    db.write_many(changes, [{**whose, "first": first, "last": last} for first, last in runs])
-
-
-def note_changes_of(db: Session, kind: ChangeKind, seqs: Sequence[int]) -> None:
-    """As `note_changes`, of steps of any trajectories."""
-    db.write(_NOTE_CHANGES_OF, given=list(seqs), became=kind.value)
+def note_changes(db: Session, kind: ChangeKind, seqs: Iterable[int]) -> None:
+    """Write down what became of steps that are there, once for numbers of a trajectory that follow each other."""
+    db.write(_NOTE_CHANGES, given=list(seqs), became=kind.value)
 
 
 def set_state(

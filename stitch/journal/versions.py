@@ -17,7 +17,7 @@ from stitch.core import ChangeKind, StepState
 from stitch.errors import JournalError, StoreMismatchError
 from stitch.journal.database import SQLITE, Session
 from stitch.journal.entries import read_retirement
-from stitch.journal.rows import note_changes_of
+from stitch.journal.rows import note_changes
 from stitch.journal.tables import VERSION, checksum, is_sound, metadata, named_checksum, revision_checksum
 
 _APPLICATION_ID = 0x53544348
@@ -185,7 +185,7 @@ def _fill(db: sqlite3.Connection, version: int) -> None:
         moved = [(*read_retirement(note), seq) for seq, note in rows]
         db.executemany("UPDATE states SET retired_at = ?, reason = ? WHERE seq = ?", moved)
         for kind, steps in _BECAME.items():
-            note_changes_of(Session(db, SQLITE), kind, [seq for (seq,) in db.execute(steps)])
+            note_changes(Session(db, SQLITE), kind, [seq for (seq,) in db.execute(steps)])
 
 
 def _refuse_strange_parts(db: sqlite3.Connection, path: Path) -> None:

@@ -163,21 +163,22 @@ def take_out(
     """Erase steps of a trajectory from the journal, with what the labels of its other steps have from `gone` ones."""
     erased = {each.seq for each in group}
     # Read as they stand there: to make steps of all that remains would take most of the time of an erasure.
-    left = [each for each in journal.encoded(tenant, trajectory) if each.number not in erased]
-    before = journal.encoded_revisions(tenant, trajectory)
+    left = [each for each in journal.kept(tenant, trajectory) if each.seq not in erased]
+    labeled = [(each.seq, each.labels) for each in left if each.labels]
+    before = [(past.number, past.labels) for each in left for past in each.revisions if past.labels]
     correctors = journal.correctors(tenant)
     by_hand, kept = (
         _given_by_hand(journal, correctors, of=each)
-        for each in ({entry.seq for entry in gone}, {each.number for each in left})
+        for each in ({entry.seq for entry in gone}, {each.seq for each in left})
     )
-    quoted = PatternMatcher(traces_of(gone, tenant=tenant)).found_among(each.labels or b"" for each in (*left, *before))
+    quoted = PatternMatcher(traces_of(gone, tenant=tenant)).found_among(each for _, each in (*labeled, *before))
     words = ErasedWords(
         [*(spoken(entry.step.model_dump(exclude_defaults=True)) for entry in gone), *by_hand],
         [*(spoken(orjson.loads(each.step)) for each in left), *kept],
         quotes=quoted - PatternMatcher(quoted).found_among(each.step for each in left),
     )
     clean = partial(cleaned, erased=words, ids={entry.id for entry in gone})
-    journal.erase(list(erased), tenant=tenant, trajectory=trajectory, labels=clean(left), revisions=clean(before))
+    journal.erase(list(erased), tenant=tenant, trajectory=trajectory, labels=clean(labeled), revisions=clean(before))
 
 
 def _given_by_hand(journal: Journal, correctors: Collection[tuple[int, str]], *, of: Collection[int]) -> set[str]:
@@ -201,8 +202,8 @@ def _only_in_labels(journal: Journal, entries: Iterable[Entry], *, tenant: str) 
     made = [(entry.step.role, entry.labels) for entry in entries if entry.labels is not None]
     summaries = [labels.summary for role, labels in made if is_canonical(labels.summary, role=role)]
     sentences = whole_sentences([*summaries, *(each for _, labels in made for each in labels.asks)])
-    told = (journal.encoded(tenant, each) for each in journal.trajectories(tenant)) if sentences else ()
-    return sentences - PatternMatcher(sentences).found_among(each.labels or b"" for steps in told for each in steps)
+    told = (each.labels or b"" for each in journal.kept(tenant)) if sentences else ()
+    return sentences - PatternMatcher(sentences).found_among(told)
 
 
 def said_by_others(

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from stitch.core import ContextualIntent, StepLabels
-from stitch.journal.entries import Encoded, encode_labels
+from stitch.journal.entries import encode_labels
 from stitch.text.languages import signs_in
 from stitch.text.words import is_verb, stem
 
@@ -76,9 +76,11 @@ class ErasedWords:
         )
 
 
-def cleaned(labeled: Iterable[Encoded], *, erased: ErasedWords, ids: Iterable[str]) -> list[tuple[int, bytes]]:
+def cleaned(
+    labeled: Iterable[tuple[int, bytes]], *, erased: ErasedWords, ids: Iterable[str]
+) -> list[tuple[int, bytes]]:
     """Labels without what they have from erased steps, by the numbers of those that had something."""
-    told = [(each.number, each.labels, _unescaped(each.labels)) for each in labeled if each.labels]
+    told = [(number, encoded, _unescaped(encoded)) for number, encoded in labeled]
     marks = erased.marks_in(_SEAM.join(text for *_, text in told))
     rarest = {max(parts, key=len) for parts in marks}
     antecedents = {f'"antecedent":{orjson.dumps(name).decode()}'.encode() for name in ids}

@@ -177,7 +177,9 @@ def dump_step(kept: KeptStep) -> str:
         "trajectory": kept.trajectory, "position": kept.position, "recorded": kept.recorded,
         "state": kept.state.value, "digest": kept.digest.hex(), **_parsed(kept.step, kept.labels),
         "reason": kept.reason or None, "retired_at": kept.retired_at,
-        "history": [{"at": at, "by": by, **_parsed(step, labels)} for at, by, step, labels in kept.revisions] or None,
+        "history": [
+            {"at": past.replaced, "by": past.by, **_parsed(past.step, past.labels)} for past in kept.revisions
+        ] or None,
         "redactions": [each.model_dump() for each in kept.redactions] or None,
     }  # fmt: skip
     return dump_line("step", **{name: value for name, value in fields.items() if value is not None})

@@ -129,7 +129,7 @@ def expire(
                 reason = f"retention, {kind}, older than {rule.older_than_days:g} days"
                 retire(ingestor, steps, tenant=tenant, at=now, reason=reason)
     expired = tuple(Expired(rule, len(steps), waiting) for rule, steps, waiting in found)
-    to_come = sum(at > now + SECONDS_PER_DAY for at in journal.accepted_at(tenant).values())
+    to_come = sum(each.recorded > now + SECONDS_PER_DAY for each in journal.select(tenant))
     return Expiry(expired, proof, silence, to_come)
 
 
@@ -178,16 +178,17 @@ def silent_days(journal: Journal, aged: Iterable[tuple[Sequence[Selected], float
     `aged` are steps, and the moment before which they must have been accepted. The journal says up to when somebody has
     said that the clock is right.
     """
-    times, trusted = journal.accepted_at(tenant), journal.records(tenant, kind=TRUSTED_CLOCK, key="")
+    trusted = journal.records(tenant, kind=TRUSTED_CLOCK, key="")
     right = max((float(each.payload) for each in trusted), default=-math.inf)
+    times = {min(each.recorded, now) for each in journal.select(tenant)} | {now}
     silences = [
         (before, after - before)
-        for before, after in pairwise(sorted({min(at, now) for at in times.values()} | {now}))
+        for before, after in pairwise(sorted(times))
         if after - before > MOST_SILENT_DAYS * SECONDS_PER_DAY and after > right
     ]
     longest = 0.0
     for steps, accepted_before in aged:
-        newest = max((times[each.seq] for each in steps), default=now)
+        newest = max((each.recorded for each in steps), default=now)
         after = [length for before, length in silences if before >= newest]
         if steps and newest + sum(after) >= accepted_before:
             longest = max(longest, *after)

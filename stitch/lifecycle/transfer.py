@@ -20,7 +20,7 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.redact import redact_labels
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Checkpoint, Entry, Journal, KeptStep
-from stitch.journal.entries import encode_labels, encode_step, read_retirement
+from stitch.journal.entries import KeptRevision, encode_labels, encode_step, read_retirement
 from stitch.lifecycle.erase import take_out
 from stitch.lifecycle.export_schema import (
     EXPORT_VERSION,
@@ -172,7 +172,7 @@ class _Import:
         if isinstance(parsed, SessionLine):
             self._sessions.append((number, parsed))
         elif isinstance(parsed, TrajectoryLine):
-            self._begin(parsed.trajectory)
+            self.trajectories[parsed.trajectory] = None
         elif isinstance(parsed, TreeLine | CommitLine | BranchLine) and (reason := self.trees.take(parsed)):
             self._reject(number, reason)
 
@@ -183,7 +183,7 @@ class _Import:
         for seq, found in enumerate(batch, start=first):
             groups.setdefault(found.step.trajectory, {})[seq] = found
         for name, group in groups.items():
-            self._begin(name)
+            self.trajectories[name] = None
             self._ingestor.rework(self._tenant, name, partial(self._write, group))  # puts what was labeled
 
     def finish(self) -> Imported:
@@ -203,7 +203,6 @@ class _Import:
         for name in self.trajectories:  # or the first search would learn all of them
             self._ingestor.states.replay(self._tenant, name, left=0)
         self._ingestor.snippets.bring_up(self._failed)
-        self._journal.drop_empty(self._tenant)
         failed = self._ingestor.receipts(self._tenant, state=StepState.FAILED) if self._to_store else ()
         new = sum((each.trajectory, each.step) in self._to_store for each in failed)  # which failed here alone
         return Imported(
@@ -226,11 +225,6 @@ class _Import:
         made = Checkpoint(session.labeler, session.position, session.session, session.inventory)
         self._ingestor.rework(tenant, name, partial(journal.save_checkpoint, tenant, name, made))
         return True
-
-    def _begin(self, name: str) -> None:
-        if name not in self.trajectories:
-            self.trajectories[name] = None
-            self._journal.begin(self._tenant, name)
 
     def _write(self, group: dict[int, _NumberedLine]) -> None:
         kept: list[tuple[_NumberedLine, KeptStep]] = []
@@ -272,9 +266,9 @@ class _Import:
         payload, _ = encode_step(step, max_chars=self._journal.max_step_chars)
         return payload, None if labels is None else encode_labels(labels, step=str(step.id))
 
-    def _revision(self, revision: RevisionLine, trajectory: str) -> tuple[float, str, bytes, bytes | None]:
+    def _revision(self, revision: RevisionLine, trajectory: str) -> KeptRevision:
         step, labels, _ = self._without_secrets(revision.step, revision.labels, trajectory)
-        return revision.at, self._secrets.clean(revision.by), *self._encoded(step, labels)
+        return KeptRevision(0, revision.at, self._secrets.clean(revision.by), *self._encoded(step, labels))
 
     def _with_no_more_trust(self, line: StepLine) -> StepLabels | None:
         """The labels of a step, trusted no more than the step and those of which they took words."""

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from stitch.core import ContextualIntent, EntityMention, ReferenceRewrite, Step, StepLabels, ToolCall
-from stitch.journal.entries import Encoded, encode_labels
+from stitch.journal.entries import encode_labels
 from stitch.lifecycle.erased_words import NO_SCOPE, ErasedWords, cleaned, spoken
 from stitch.lifecycle.side_files import ErasureTarget, remove_mentions
 
@@ -92,7 +92,7 @@ def test_labels_of_a_remaining_step_lose_what_they_have_from_erased_ones(
     had: dict[str, Any], has: dict[str, Any] | None
 ) -> None:
     erased = ErasedWords([spoken(GONE.model_dump(exclude_defaults=True))], map(spoken, LEFT))
-    told = [Encoded(7, b"", encode_labels(labels(**had), step="left")), Encoded(8, b"", None)]
+    told = [(7, encode_labels(labels(**had), step="left"))]
     made = [] if has is None else [(7, encode_labels(labels(**{**had, **has}), step="left"))]
     assert cleaned(told, erased=erased, ids={"gone"}) == made
 
