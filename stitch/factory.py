@@ -9,7 +9,6 @@ these a `Memory` a tenant is made.
 from __future__ import annotations
 
 import logging
-import shutil
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
@@ -324,7 +323,6 @@ def open_parts(
         if model is not None:
             resources.callback(model.close)
         themes = TenantThemes(journal=journal, embedder=embedder, model=parts.statement_model_of(settings, model))
-        shutil.rmtree(folder / places.THEMES_FOLDER, ignore_errors=True)
         ingestor = Ingestor(
             journal=journal,
             store=store,

@@ -44,14 +44,6 @@ def make_records(
     ]
 
 
-def records_without_vectors(
-    snippets: Sequence[MemorySnippet], *, dimension: int, lexical: LexicalEncoder
-) -> list[SnippetRecord]:
-    """Return the records of snippets whose vectors follow, in order: zeros stand for these, which are like nothing."""
-    missing = np.zeros(dimension, dtype=np.float32)
-    return [SnippetRecord(snippet, missing, words_of(snippet, lexical=lexical)) for snippet in snippets]
-
-
 def words_of(snippet: MemorySnippet, *, lexical: LexicalEncoder) -> dict[int, float]:
     """The lexical weights of a snippet.
 

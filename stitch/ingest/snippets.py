@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from enum import Enum
 from itertools import groupby
 
-from stitch.core import Change, Embedder, SnippetRecord, SnippetStore, StepState, snippet_id
+import numpy as np
+
+from stitch.core import Change, Embedder, MemorySnippet, SnippetRecord, SnippetStore, StepState, snippet_id
 from stitch.core.progress import counted
 from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import InputError
-from stitch.ingest.records import make_records, records_without_vectors
+from stitch.ingest.records import make_records, words_of
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal
 from stitch.journal.entries import differences
@@ -133,7 +135,8 @@ class SnippetProjection:
         snippets = [entry.snippet() for entry in entries]
         if with_vectors:
             return make_records(snippets, embedder=self._embedder, lexical=self._lexical) if snippets else []
-        return records_without_vectors(snippets, dimension=self._embedder.dimension, lexical=self._lexical)
+        missing = np.zeros(self._embedder.dimension, dtype=np.float32)
+        return [SnippetRecord(snippet, missing, words_of(snippet, lexical=self._lexical)) for snippet in snippets]
 
     # All of them.
 
@@ -205,14 +208,18 @@ class SnippetProjection:
 
     def missing(self, entries: Sequence[Entry], *, alike: bool = False) -> list[Entry]:
         """Entries of a tenant that the store lacks; with `alike`, also those that it holds otherwise."""
+        return [
+            entry
+            for entry, snippet, held in self.beside(entries)
+            if held is None or (alike and differences(held, snippet))
+        ]
+
+    def beside(self, entries: Sequence[Entry]) -> list[tuple[Entry, MemorySnippet, MemorySnippet | None]]:
+        """Entries of a tenant, each with its snippet and that of the store."""
         wanted = [(entry, entry.snippet()) for entry in entries]
         found = self._store.get(entries[0].tenant, [each.id for _, each in wanted]) if entries else []
         held = {snippet.id: snippet for snippet in found}
-        return [
-            entry
-            for entry, snippet in wanted
-            if snippet.id not in held or (alike and differences(held[snippet.id], snippet))
-        ]
+        return [(entry, snippet, held.get(snippet.id)) for entry, snippet in wanted]
 
     def remove_unknown(self, tenant: str) -> int:
         """Remove a tenant's snippets that the store must not hold, unknown or retired ones; return how many there were.

@@ -138,6 +138,21 @@ class Selected(NamedTuple):
     retired: bool
 
 
+class Damaged(NamedTuple):
+    """A step of which something is not as it was written."""
+
+    seq: int
+    trajectory: str
+    step: str
+    what: str
+    """`step`, `labels`, or, if both are sound, `history`."""
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it cannot be believed as it is now."""
+        return self.what != "history"
+
+
 class Revision(NamedTuple):
     """A step as it was before it was corrected, or before it was retired and put back: then it is there twice."""
 

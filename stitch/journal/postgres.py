@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +48,11 @@ _PATIENCE = {"connect_timeout": "10", "tcp_user_timeout": "10000", "keepalives_i
 """Of a network that hangs: in seconds, and milliseconds."""
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('stitch journal ' || current_schema()))"
 _LOCK_DERIVED = f"{_LOCK}, set_config('synchronous_commit', 'off', true)"
-_CHANGED = """
-    SELECT 1 FROM changes WHERE number > %s AND kind <> 'accepted' AND (trajectory IS NULL OR trajectory =
-        (SELECT number FROM trajectories WHERE tenant = %s AND name = %s)) LIMIT 1
+_CHANGED = f"""
+    SELECT 1 FROM changes WHERE number > :after AND kind <> 'accepted'
+        AND (trajectory IS NULL OR trajectory = (SELECT number FROM trajectories WHERE {NAMED})) LIMIT 1
 """
-"""Whether a trajectory was changed: one that was erased is not named any more."""
-_BECAME = f"""
-    SELECT 1 FROM changes JOIN trajectories ON trajectories.number = changes.trajectory
-    WHERE {NAMED} AND changes.number > :after AND kind <> 'accepted' LIMIT 1
-"""
+"""Whether a trajectory was changed, or may have been: one that was erased is not named any more."""
 _NEXT = "SELECT setval(pg_get_serial_sequence('{0}', 'number'), coalesce(max(number), 0) + 1, false) FROM {0}"
 
 about = Table("about", MetaData(), Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
@@ -63,20 +60,22 @@ about = Table("about", MetaData(), Column("name", Text, primary_key=True), Colum
 _ABOUT = "SELECT name, value FROM about"
 
 
+@dataclass
 class _Fence:
     """A trajectory as a thread knows it, up to a change: the last when it began, or when it wrote itself."""
 
-    def __init__(self, tenant: str, trajectory: str, *, last: int) -> None:
-        self._names, self.last = (tenant, trajectory), last
+    tenant: str
+    trajectory: str
+    last: int
 
-    def check(self, connection: Any) -> None:
+    def check(self, db: Session) -> None:
         """See that nobody else has changed it since.
 
         Raises:
             ConflictError: Somebody has.
         """
-        if connection.execute(_CHANGED, (self.last, *self._names)).fetchone() is not None:
-            raise ConflictError(f"trajectory {self._names[1]!r} was changed by another process meanwhile")
+        if db.rows(_CHANGED, tenant=self.tenant, trajectory=self.trajectory, after=self.last):
+            raise ConflictError(f"trajectory {self.trajectory!r} was changed by another process meanwhile")
 
 
 class Postgres(Database):
@@ -171,7 +170,7 @@ class Postgres(Database):
                     db.connection.execute("BEGIN")
                     db.connection.execute(_LOCK_DERIVED if derived else _LOCK)
                     if (fence := self._fence) is not None:
-                        fence.check(db.connection)
+                        fence.check(db)
                     yield db
                     last = db.ask(LAST_CHANGE) if fence is not None else None
                     db.connection.execute("COMMIT")
@@ -189,7 +188,7 @@ class Postgres(Database):
         with self.session() as db:
             with db.connection.pipeline():
                 db.connection.execute(f"SELECT pg_advisory_lock({key})", (name,))
-                asked = db.ask(_BECAME, tenant=tenant, trajectory=trajectory, after=since)
+                asked = db.ask(_CHANGED, tenant=tenant, trajectory=trajectory, after=since)
             turn = Turn(changed=bool(asked()))
             try:
                 yield turn
@@ -209,13 +208,13 @@ class Postgres(Database):
         """
         with self.session() as db, db.connection.pipeline():
             last = db.ask(LAST_CHANGE)  # before what is asked, so that no change comes between unseen
-            asked = db.ask(_BECAME, tenant=tenant, trajectory=trajectory, after=since)
-            self._mine.fence = fence = _Fence(tenant, trajectory, last=last()[0][0])
+            asked = db.ask(_CHANGED, tenant=tenant, trajectory=trajectory, after=since)
+            self._mine.fence = fence = _Fence(tenant, trajectory, last()[0][0])
             turn = Turn(changed=bool(asked()))
         try:
             yield turn
             with self.session() as db:
-                fence.check(db.connection)
+                fence.check(db)
             turn.left = fence.last
         finally:
             self._mine.fence = None

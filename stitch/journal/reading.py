@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from stitch.core import KeptTrajectory, Moment, Redaction, StepState
 from stitch.errors import JournalError
 from stitch.journal.database import PAGE
-from stitch.journal.entries import Entry, IngestCounts, KeptRevision, KeptStep, Selected
+from stitch.journal.entries import Damaged, Entry, IngestCounts, KeptRevision, KeptStep, Selected
 from stitch.journal.revising import REVISIONS
 from stitch.journal.rows import (
     ENTRIES,
@@ -81,12 +81,13 @@ SELECT number FROM trajectories WHERE learned = 1 AND number NOT IN (SELECT traj
 """
 _REVISIONS_OF_NOTHING = "SELECT number FROM history WHERE seq NOT IN (SELECT seq FROM steps)"
 _CHECKED = f"""
-SELECT steps.seq, steps.step, steps.payload, steps.checksum, labels.labels, labels.checksum
+SELECT steps.seq, trajectories.name, steps.step, steps.payload, steps.checksum, labels.labels, labels.checksum
 FROM {IN_ORDER} {LABELS} WHERE steps.seq > :after AND {_OF_TENANT} {_PAGE_IN_ORDER}
 """
 _HISTORY = f"{IN_ORDER} JOIN history ON history.seq = steps.seq"
 _REVISIONS_CHECKED = f"""
-SELECT history.number, history.seq, history.at, history.made_by, history.payload, history.labels, history.checksum
+SELECT history.number, trajectories.name, steps.step, history.checksum,
+    history.seq, history.at, history.made_by, history.payload, history.labels
 FROM {_HISTORY} WHERE history.number > :after AND {_OF_TENANT} ORDER BY history.number LIMIT :size
 """
 # Of all that is said: number, what it says, where, condition, and the size of a page; the last three are made of it.
@@ -267,21 +268,18 @@ WHERE {number} > :after AND {condition} tenant {by} :tenant ORDER BY {number} LI
             return [error.message]
         return messages
 
-    def damaged(self, tenant: str) -> dict[int, str]:
-        """The steps of a tenant that are not as they were written, by their numbers.
-
-        What of them is damaged: `step`, `labels`, or, if both are sound, `history`.
-        """
-        found: dict[int, str] = {}
+    def damaged(self, tenant: str) -> list[Damaged]:
+        """The steps of a tenant that are not as they were written, in the order of acceptance."""
+        found: dict[int, Damaged] = {}
         for rows in self._db.pages(_CHECKED, {"tenant": tenant}):
-            for seq, step, payload, check, made, labels_check in rows:
+            for seq, trajectory, step, payload, check, made, labels_check in rows:
                 if not isinstance(payload, bytes) or named_checksum(step, payload) != check:
-                    found[seq] = "step"
+                    found[seq] = Damaged(seq, trajectory, step, "step")
                 elif made is not None and (not isinstance(made, bytes) or checksum(made) != labels_check):
-                    found[seq] = "labels"
+                    found[seq] = Damaged(seq, trajectory, step, "labels")
         for rows in self._db.pages(_REVISIONS_CHECKED, {"tenant": tenant}):
-            for _, seq, at, by, payload, made, check in rows:
+            for _, trajectory, step, check, seq, at, by, payload, made in rows:
                 written = isinstance(at, float) and isinstance(payload, bytes) and isinstance(made, bytes | None)
                 if not written or revision_checksum(seq, at, by, payload, made) != check:
-                    found.setdefault(seq, "history")
-        return found
+                    found.setdefault(seq, Damaged(seq, trajectory, step, "history"))
+        return [found[seq] for seq in sorted(found)]

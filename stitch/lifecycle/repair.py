@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import DamagedRecordError, Journal
-from stitch.journal.entries import Entry, differences
+from stitch.journal.entries import Damaged, Entry, differences
 from stitch.lifecycle.folder import next_store, put_in_place
 from stitch.lifecycle.tree_transfer import faults_of_trees
 from stitch.store import QdrantStore
@@ -87,40 +87,29 @@ def _faults_of_themes(journal: Journal, *, tenant: str) -> list[str]:
     return []
 
 
-def in_doubt(damaged: Mapping[int, str]) -> set[int]:
-    """The steps that cannot be believed as they are now."""
-    return {seq for seq, what in damaged.items() if what != "history"}
+def _sound(ingestor: Ingestor, damaged: Iterable[Damaged], doing: str, *, tenant: str) -> Iterator[Entry]:
+    """The steps of a tenant that can be believed; says how far it is with what is done."""
+    journal, doubtful = ingestor.journal, {each.seq for each in damaged if each.in_doubt}
+    sound = journal.every_entry(tenant)
+    if doubtful:
+        sound = journal.entries_of([each.seq for each in journal.select(tenant) if each.seq not in doubtful])
+    return counted(sound, doing, of=lambda: journal.counts(tenant).accepted)
 
 
-def _sound(journal: Journal, damaged: Collection[int], *, tenant: str) -> Iterator[Entry]:
-    if not damaged:
-        return journal.every_entry(tenant)
-    return journal.entries_of([each.seq for each in journal.select(tenant) if each.seq not in damaged])
-
-
-def _compare(ingestor: Ingestor, damaged: Mapping[int, str], *, tenant: str, found: list[Disagreement]) -> Verification:
+def _compare(ingestor: Ingestor, damaged: list[Damaged], *, tenant: str, found: list[Disagreement]) -> Verification:
     """Compare each step in the journal with the store; disagreements known already come first."""
-    journal, store, known = ingestor.journal, ingestor.store, set[str]()
-    doubtful = in_doubt(damaged)
-    for each in journal.select(tenant) if damaged else ():
-        if each.seq in damaged:
-            what = f"its {damaged[each.seq]} in the journal is not as it was written"
-            found.append(Disagreement(each.trajectory, each.step, what))
-        if each.seq in doubtful:
-            known.add(snippet_id(tenant, each.trajectory, each.step))
-    steps = len(doubtful)
-    sound = counted(
-        _sound(journal, doubtful, tenant=tenant), "steps compared", of=lambda: journal.counts(tenant).accepted
-    )
-    for chunk in chunks(sound, BATCH_STEPS):
+    journal, store = ingestor.journal, ingestor.store
+    for each in damaged:
+        what = f"its {each.what} in the journal is not as it was written"
+        found.append(Disagreement(each.trajectory, each.step, what))
+    known = {snippet_id(tenant, each.trajectory, each.step) for each in damaged if each.in_doubt}
+    for chunk in chunks(_sound(ingestor, damaged, "steps compared", tenant=tenant), BATCH_STEPS):
         check_canceled()
-        wanted = {snippet.id: snippet for snippet in (entry.snippet() for entry in chunk)}
-        held = {snippet.id: snippet for snippet in store.get(tenant, list(wanted))}
-        for entry, (name, snippet) in zip(chunk, wanted.items(), strict=True):
-            if what := _disagreement(entry, snippet, held.get(name)):
+        for entry, snippet, held in ingestor.snippets.beside(chunk):
+            known.add(snippet.id)
+            if what := _disagreement(entry, snippet, held):
                 found.append(Disagreement(entry.trajectory, entry.id, what))
-        known.update(wanted)
-        steps += len(chunk)
+    steps = len(known)
     snippets = 0
     for snippet in store.scroll(tenant):
         snippets += 1
@@ -149,10 +138,9 @@ def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
     if _faults_of_themes(journal, tenant=tenant):
         journal.erase_records(tenant, kind=THEMES)
         choices += ("themes were damaged in the journal, and are made anew when they are next asked for",)
-    damaged = in_doubt(journal.damaged(tenant))
-    sound = counted(_sound(journal, damaged, tenant=tenant), "steps mended", of=lambda: journal.counts(tenant).accepted)
-    ingestor.snippets.put_missing(sound)
-    if damaged:
+    damaged = journal.damaged(tenant)
+    ingestor.snippets.put_missing(_sound(ingestor, damaged, "steps mended", tenant=tenant))
+    if any(each.in_doubt for each in damaged):
         return Repaired(*verify(ingestor, tenant=tenant), choices)
     ingestor.snippets.remove_unknown(tenant)
     for trajectory in journal.trajectories(tenant):
@@ -164,15 +152,12 @@ def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
 
 def _mend(ingestor: Ingestor, *, tenant: str) -> Iterator[str]:
     """Take damaged steps from the store where its copy is right; say of each what was believed."""
-    damaged = ingestor.journal.damaged(tenant)
-    for each in ingestor.journal.select(tenant) if damaged else ():
-        if each.seq not in damaged:
-            continue
+    for each in ingestor.journal.damaged(tenant):
         name = f"step {each.step!r} of trajectory {each.trajectory!r}"
         held = ingestor.store.get(tenant, [snippet_id(tenant, each.trajectory, each.step)])
-        if damaged[each.seq] == "step" and held and ingestor.journal.mend(each.seq, step=_step_of(held[0])):
+        if each.what == "step" and held and ingestor.journal.mend(each.seq, step=_step_of(held[0])):
             yield f"{name} was damaged in the journal: the copy in the store is the accepted one, and was taken"
-        elif damaged[each.seq] == "history":
+        elif not each.in_doubt:
             yield f"what {name} was before its correction is damaged in the journal, and nothing else has it"
         else:
             yield f"{name} is damaged in the journal, and no copy is known to be right: the store was left as it is"
@@ -254,9 +239,8 @@ def check_source(journal: Journal, *, store_holds: bool) -> None:
     damaged = [
         f"step {each.step!r} of trajectory {each.trajectory!r} of {tenant!r}"
         for tenant in journal.tenants()
-        if (doubtful := in_doubt(journal.damaged(tenant)))
-        for each in journal.select(tenant)
-        if each.seq in doubtful
+        for each in journal.damaged(tenant)
+        if each.in_doubt
     ]
     if damaged:
         more = f" and {len(damaged) - 1} more" if len(damaged) > 1 else ""
