@@ -23,7 +23,7 @@ from stitch.ingest import Ingestor, Role
 from stitch.ingest.snippets import EmbedMode
 from stitch.journal import check_version
 from stitch.lifecycle import folder as places
-from stitch.lifecycle.folder import finish_move, is_served, is_url, owner_note, store_folder
+from stitch.lifecycle.folder import finish_move, is_served, is_url, owner_note
 from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
 from stitch.lm import Ledger
 from stitch.memory import Memory, MemoryParts, SearchDefaults, retriever_named
@@ -226,12 +226,12 @@ def _owned_store(
 ) -> SnippetStore:
     """The store of a memory that one process has open at a time; its lock tells who that is."""
     settings, location = loaded.settings, loaded.location
-    path = store_folder(location, folder, collection=settings.collection)
-    finish_move(path)
-    store = parts.store_for(settings, location, folder=folder, path=path, embedder=embedder)
-    resources.callback(store.close)
     if is_url(location):
         resources.callback(Ownership(owner_note(location, folder), what=f"the journal of {location!r}").release)
+    else:
+        finish_move(folder)
+    store = parts.store_for(settings, location, folder=folder, embedder=embedder)
+    resources.callback(store.close)
     if announced:
         announce(folder, share=settings.share)
         resources.callback(remove, folder)
@@ -262,8 +262,7 @@ def _shared_store(
     journal = resources.enter_context(closing(parts.journal_of(settings, folder)))
     if role is not Role.ALONE:
         journal.queue.agree_on_labeler(labeler.name, is_worker=role is Role.WORKER)
-    path = resources.enter_context(places.working_folder(folder))
-    store = parts.store_for(settings, loaded.location, folder=folder, path=path, embedder=embedder, journal=journal)
+    store = parts.store_for(settings, loaded.location, folder=folder, embedder=embedder, journal=journal)
     resources.callback(store.close)
     return journal, store
 

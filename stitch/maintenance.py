@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,15 +37,15 @@ from stitch.lifecycle.folder import (
     is_url,
     owner_note,
     restoring_in,
-    store_folder,
 )
 from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
 from stitch.lifecycle.transfer import export_lines
-from stitch.store.collection import Adoption, adopted, make_room
+from stitch.store.collection import Adoption, Kind, adopted, make_room
 from stitch.store.edge import holds_points
 from stitch.store.owner import Ownership, held_here
 
 if TYPE_CHECKING:
+    from stitch.core import Embedder
     from stitch.journal import IngestCounts
 
 
@@ -74,11 +75,12 @@ def reindex_memory(
     """Build the store of a memory anew from its journal, for all tenants, also with another embedder than before.
 
     The new store is built beside the old one and takes its place when it is complete; until then the memory opens as
-    before. An interrupted run is taken up where it was. On a server both are in the collection that the settings name,
-    so that one that was made for other vectors, or by an earlier version, is dropped first; then there is no memory
-    until this is done. With `adopt` one is dropped with what others have put there (`adoption` says what that is); then
-    an empty journal is begun if there is none. The collection of a memory that several processes share is filled where
-    it is: end them first.
+    before. An interrupted run is taken up where it was.
+
+    A collection on a server is filled again where it is. One that was made for other vectors, by another version, or
+    otherwise than the settings say is dropped first; then there is no memory until this is done. With `adopt` one is
+    dropped with what others have put there (`adoption` says what that is); then an empty journal is begun if there is
+    none. Where several processes share the memory, end them first.
 
     Raises:
         InputError: There is no memory.
@@ -88,39 +90,45 @@ def reindex_memory(
     """
     loaded = _found(memory, config, settings, to_adopt=adopt)
     chosen, location, folder = loaded.settings, loaded.location, loaded.folder
-    if loaded.is_shared:
-        return _refill(loaded, adopt=adopt)
-    embedder = parts.embedder_for(chosen)
-    path = store_folder(location, folder, collection=chosen.collection)
+    embedder, on_server = parts.embedder_for(chosen), is_url(location)
     with ExitStack() as stack:
         stack.enter_context(places.made_folder(folder))
-        if cannot_be_written(folder):
-            raise ReadOnlyError(str(folder))
-        places.finish_move(path)
-        make_private_folder(path / "store", parents=True)
-        for note in dict.fromkeys((path / "store" / places.OWNER_FILE, owner_note(location, folder))):
+        if not loaded.is_shared:
+            if cannot_be_written(folder):
+                raise ReadOnlyError(str(folder))
+            if not on_server:
+                places.finish_move(folder)
+            note = owner_note(location, folder)
+            make_private_folder(note.parent)
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
-        journal = parts.journal_of(chosen, folder)
-        stack.callback(journal.close)
-        repair.check_source(journal, store_holds=holds_points(path / "store"))
-        if is_url(location):
-            with closing(parts.server_of(chosen, location)) as connection:
-                if make_room(connection, own=places.journal_id(folder), dimension=embedder.dimension, adopt=adopt):
-                    places.remove_next(path)
-        made = stack.enter_context(places.next_store(path, embedder_name=embedder.name))
-        store = parts.store_for(chosen, location, folder=folder, path=made, embedder=embedder, building=True)
+        journal = stack.enter_context(closing(parts.journal_of(chosen, folder)))
+        repair.check_source(journal, store_holds=not on_server and holds_points(folder / "store"))
+        path = None
+        if on_server:
+            _make_room(loaded, journal, embedder=embedder, adopt=adopt)
+        else:
+            path = stack.enter_context(places.next_store(folder, embedder_name=embedder.name))
+        shared = journal if loaded.is_shared else None
+        store = parts.store_for(chosen, location, folder=folder, path=path, embedder=embedder, journal=shared)
         stack.callback(store.close)
         places.give_texts(store, journal)
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
-        reached, written = journal.last_change(), ingestor.snippets.rebuild()
+        reached, written = journal.last_change(), ingestor.snippets.rebuild(anew=on_server)
         result = Reindexed(store.count(), written, embedder.name)
         store.close()
-        places.put_in_place(path)
+        if path is not None:
+            places.put_in_place(folder)
         journal.record_projected(ingestor.snippets.name, reached)
         (folder / UNFINISHED_FILE).unlink(missing_ok=True)
-    if is_url(location):  # what the server had of the old one goes when the new one is opened
-        parts.store_for(chosen, location, folder=folder, path=path, embedder=embedder).close()
     return result
+
+
+def _make_room(loaded: LoadedSettings, journal: Journal, *, embedder: Embedder, adopt: bool) -> None:
+    """Drop the collection of a memory where it is made for something else; until it is filled, the folder says so."""
+    kind = Kind(journal.shared_id or places.journal_id(loaded.folder), embedder.name, embedder.dimension)
+    unfinished = loaded.folder / UNFINISHED_FILE
+    with closing(parts.server_of(loaded.settings, loaded.location)) as connection:
+        make_room(connection, kind, adopt=adopt, dropping=unfinished.touch)
 
 
 def adoption(memory: str | Path | None = None, *, config: str | Path | None = None, **settings: Any) -> Adoption | None:
@@ -226,7 +234,7 @@ def restore_memory(
         identity = places.journal_id(folder)  # the collection has it already
         shutil.rmtree(folder)  # what an interrupted call has made
     if loaded.is_shared:
-        return _restore_shared(loaded, files)
+        return _restore_shared(loaded, files, reindex=partial(reindex_memory, memory, config=config, **settings))
     backups.check_empty(folder)
     making = restoring_in(folder)
     try:
@@ -344,7 +352,8 @@ def _readable(loaded: LoadedSettings) -> Iterator[Journal | Path]:
         found: Journal | Path
         try:
             # Or a store would be begun where the next one is about to be put.
-            places.finish_move(store_folder(location, folder, collection=settings.collection))
+            if not is_url(location):
+                places.finish_move(folder)
             make_private_folder(note.parent)
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
         except StoreLockedError as error:
@@ -359,21 +368,7 @@ def _readable(loaded: LoadedSettings) -> Iterator[Journal | Path]:
         yield found
 
 
-def _refill(loaded: LoadedSettings, *, adopt: bool) -> Reindexed:
-    """Fill the collection of a memory that several processes share; one that was made for something else is dropped."""
-    settings, folder = loaded.settings, loaded.folder
-    embedder = parts.embedder_for(settings)
-    with places.made_folder(folder), closing(parts.journal_of(settings, folder)) as journal:
-        with closing(parts.server_of(settings, loaded.location)) as server:
-            make_room(server, own=str(journal.shared_id), dimension=embedder.dimension, adopt=adopt)
-        journal.agree_on_embedder(embedder.name, anew=True)
-    with _opened(loaded, loaded.location, folder) as ingestor:
-        reached, written = ingestor.journal.last_change(), ingestor.snippets.rebuild()
-        ingestor.journal.record_projected(ingestor.snippets.name, reached)
-        return Reindexed(ingestor.store.count(), written, embedder.name)
-
-
-def _restore_shared(loaded: LoadedSettings, files: Sequence[Path]) -> Restored:
+def _restore_shared(loaded: LoadedSettings, files: Sequence[Path], *, reindex: Callable[[], Reindexed]) -> Restored:
     """Take the journal of a backup into an empty database, and fill the collection from it."""
     folder = loaded.folder
     with places.made_folder(folder), places.working_folder(folder) as making:
@@ -384,7 +379,7 @@ def _restore_shared(loaded: LoadedSettings, files: Sequence[Path]) -> Restored:
             journal.take_from(making / JOURNAL_FILE)
         for lines in making.glob("*.jsonl"):
             lines.replace(folder / lines.name)
-    _refill(loaded, adopt=False)
+    reindex()
     return _compare(loaded, loaded.location, folder)
 
 
@@ -395,13 +390,8 @@ def _opened(loaded: LoadedSettings, location: str, folder: Path) -> Iterator[Ing
     embedder = parts.embedder_for(settings)
     with ExitStack() as stack:
         journal = stack.enter_context(closing(parts.journal_of(settings, folder)))
-        if shared := journal.shared_id is not None:
-            path = stack.enter_context(places.working_folder(folder))
-        else:
-            path = store_folder(location, folder, collection=settings.collection)
-        store = parts.store_for(
-            settings, location, folder=folder, path=path, embedder=embedder, journal=journal if shared else None
-        )
+        shared = journal if loaded.is_shared else None
+        store = parts.store_for(settings, location, folder=folder, embedder=embedder, journal=shared)
         stack.callback(store.close)
         places.give_texts(store, journal)
         yield Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())

@@ -234,9 +234,8 @@ def store_for(
     location: str,
     *,
     folder: Path,
-    path: Path,
     embedder: Embedder,
-    building: bool = False,
+    path: Path | None = None,
     journal: Journal | None = None,
 ) -> SnippetStore:
     """The store of a memory, opened.
@@ -245,29 +244,23 @@ def store_for(
         settings: Of the memory.
         location: A folder, or the URL of a server.
         folder: Where the journal is.
-        path: Where the store is, or what of it is not on a server.
         embedder: Makes its vectors.
-        building: Whether it is built beside another one, which goes on to serve.
+        path: Where the store is built that is not yet where it serves.
         journal: One that several processes share, and the store with it.
     """
     if is_url(location):
         from stitch.lifecycle.folder import journal_id
         from stitch.store import ServerStore
 
-        if journal is not None:
-            journal.agree_on_embedder(embedder.name)
         return ServerStore(
-            path,
-            server=server_of(settings, location),
+            server_of(settings, location),
             journal=(journal and journal.shared_id) or journal_id(folder),
-            shared=journal is not None,
             embedder_name=embedder.name,
             dimension=embedder.dimension,
-            building=building,
         )
     from stitch.store import QdrantStore
 
-    return QdrantStore(path, embedder_name=embedder.name, dimension=embedder.dimension)
+    return QdrantStore(path or folder, embedder_name=embedder.name, dimension=embedder.dimension)
 
 
 def server_of(settings: Settings, location: str) -> Server:

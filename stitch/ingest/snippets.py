@@ -181,18 +181,18 @@ class SnippetProjection:
             self._journal.record_projected(self.name, self._applied)
             self._follows_all = self._follows_all or self._applied >= self._found
 
-    def rebuild(self) -> int:
-        """Put all that the store lacks and remove what it must not hold; return how many snippets were put."""
+    def rebuild(self, *, anew: bool = False) -> int:
+        """Put all that the store lacks, or `anew` all, and remove what it must not hold; return how many were put."""
         reached = self._journal.last_change()
         entries = counted(self._journal.every_entry(), "steps put", of=lambda: self._journal.counts().accepted)
-        written = self.put_missing(entries)
+        written = self.put_missing(entries, anew=anew)
         for tenant in self._journal.tenants():
             self.remove_unknown(tenant)
         self._applied = reached
         return written
 
-    def put_missing(self, entries: Iterable[Entry]) -> int:
-        """Put those of entries that the store does not hold as they should be; return how many.
+    def put_missing(self, entries: Iterable[Entry], *, anew: bool = False) -> int:
+        """Put those of entries that the store does not hold as they should be, or `anew` all; return how many.
 
         An interrupted run goes on where it was.
         """
@@ -200,7 +200,8 @@ class SnippetProjection:
         for chunk in chunks(entries, BATCH_STEPS):
             shown = (entry for entry in chunk if entry.state is not StepState.RETIRED)
             for _, group in groupby(sorted(shown, key=lambda e: e.tenant), key=lambda e: e.tenant):
-                if missing := self.missing(list(group), alike=True):
+                own = list(group)
+                if missing := own if anew else self.missing(own, alike=True):
                     self.put(self.records(missing))
                     count += len(missing)
         self._store.flush()

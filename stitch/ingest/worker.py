@@ -427,15 +427,18 @@ class Worker:
                 raise
             except StoreError as error:
                 failure = error
-            put = [piece[number] for number in same]
-            labeled = [entry for entry in put if entry.labels is not None]
-            if failure is None:
-                self._mark_stored(state, labeled)
-            else:
-                self._fail(state, labeled, reason_of(failure))
-            self._tried.update(entry.seq for entry in put if entry.labels is None)
+            self._note_put(state, [piece[number] for number in same], failure)
         if len(now) < len(piece):
             clear_text_caches()  # what was erased meanwhile may have been remembered again
+
+    def _note_put(self, state: TrajectoryState, entries: Sequence[Entry], failure: StitchError | None) -> None:
+        """Take note that steps were put with their vectors, or why they were not."""
+        labeled = [entry for entry in entries if entry.labels is not None]
+        if failure is None:
+            self._mark_stored(state, labeled)
+        else:
+            self._fail(state, labeled, reason_of(failure))
+        self._tried.update(entry.seq for entry in entries if entry.labels is None)
 
     # What is not there yet.
 

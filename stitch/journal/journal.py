@@ -145,15 +145,6 @@ class Journal(Intake, Progress, Revising, Lookups, Records):
         with closing(SqliteFile(file)) as source, source.session() as rows:
             self._shared().take(rows)
 
-    def agree_on_embedder(self, name: str, *, anew: bool = False) -> None:
-        """See that all processes that share a journal make vectors with the same embedder; `anew`, with this one.
-
-        Raises:
-            StoreMismatchError: They do not.
-        """
-        if self.shared_id is not None:
-            self._shared().agree("embedder", name, anew=anew)
-
     def close(self) -> None:
         """Let go of it; closing twice is harmless. Whatever is called then raises `JournalError`."""
         self._db.close()

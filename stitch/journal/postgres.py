@@ -255,23 +255,13 @@ class Postgres(Database):
             for table in COUNTED:
                 db.connection.execute(_NEXT.format(table.name))
 
-    def agree(self, name: str, value: str, *, anew: bool = False) -> None:
-        """See that all processes say the same of what is derived; with `anew`, from now on this.
-
-        Raises:
-            StoreMismatchError: Another one said something else.
-        """
+    def agree(self, name: str, value: str, *, anew: bool) -> bool:
+        """Whether all processes say the same of something; with `anew`, from now on this."""
         with self.transaction() as db:
             found = dict(db.rows(_ABOUT)).get(name)
-            if found is None:
-                db.write(about, name=name, value=value)
-            elif anew:
-                db.write("UPDATE about SET value = :value WHERE name = :name", name=name, value=value)
-            elif found != value:
-                raise StoreMismatchError(
-                    f"the snippets of journal {self.name!r} were written with {name} {found!r}, not {value!r}",
-                    hint="name that one in every process; `stitch reindex` makes them anew with another",
-                )
+            if found is None or anew:
+                db.put(about, [{"name": name, "value": value}])
+            return found in (None, value) or anew
 
     def close(self) -> None:
         """Let go of all connections."""

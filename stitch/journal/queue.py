@@ -160,13 +160,11 @@ class WorkQueue:
         Raises:
             StoreMismatchError: They do not.
         """
-        try:
-            self._db.agree("labeler", name, anew=is_worker and not self.workers())
-        except StoreMismatchError as error:
+        if not self._db.agree("labeler", name, anew=is_worker and not self.workers()):
             raise StoreMismatchError(
                 f"workers of journal {self._db.name!r} do not label as {name!r} here",
                 hint="give all of them, and who relies on them, the same labels, model and prompts",
-            ) from error
+            )
 
     def _row(self, query: str, *values: Any) -> Any:
         with self._db.session() as db:

@@ -19,7 +19,7 @@ from stitch.ingest.lag import TOPIC_LAG
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal, Selected
 from stitch.lifecycle.erased_words import ErasedWords, cleaned, split_names, spoken, strings
-from stitch.lifecycle.folder import remove_abandoned, remove_next, remove_other_collections
+from stitch.lifecycle.folder import remove_abandoned, remove_next
 from stitch.lifecycle.selection import by_trajectory
 from stitch.lifecycle.side_files import ErasureTarget, remove_mentions, words_left
 from stitch.lifecycle.traces import (
@@ -124,8 +124,8 @@ def purge(ingestor: Ingestor, *, folder: Path) -> None:
     remove_abandoned(folder)
     ingestor.checkpoint()
     if isinstance(ingestor.store, QdrantStore):
-        remove_next(ingestor.store.path)
-        remove_other_collections(folder, but=ingestor.store.path)
+        if ingestor.store.path is not None:
+            remove_next(ingestor.store.path)
         ingestor.store.purge()
     ingestor.journal.record_purged()
 
@@ -164,14 +164,12 @@ def take_out(
     erased = {each.seq for each in group}
     # Read as they stand there: to make steps of all that remains would take most of the time of an erasure.
     left = [each for each in journal.kept(tenant, trajectory) if each.seq not in erased]
-    labeled = [(each.seq, each.labels) for each in left if each.labels]
-    before = [(past.number, past.labels) for each in left for past in each.revisions if past.labels]
+    labeled = [(each.seq, each.labels) for each in left]
+    before = [(past.number, past.labels) for each in left for past in each.revisions]
     correctors = journal.correctors(tenant)
-    by_hand, kept = (
-        _given_by_hand(journal, correctors, of=each)
-        for each in ({entry.seq for entry in gone}, {each.seq for each in left})
-    )
-    quoted = PatternMatcher(traces_of(gone, tenant=tenant)).found_among(each for _, each in (*labeled, *before))
+    by_hand = _given_by_hand(journal, correctors, of={entry.seq for entry in gone})
+    kept = _given_by_hand(journal, correctors, of={each.seq for each in left})
+    quoted = PatternMatcher(traces_of(gone, tenant=tenant)).found_among(each or b"" for _, each in (*labeled, *before))
     words = ErasedWords(
         [*(spoken(entry.step.model_dump(exclude_defaults=True)) for entry in gone), *by_hand],
         [*(spoken(orjson.loads(each.step)) for each in left), *kept],

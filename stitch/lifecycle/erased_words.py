@@ -77,10 +77,10 @@ class ErasedWords:
 
 
 def cleaned(
-    labeled: Iterable[tuple[int, bytes]], *, erased: ErasedWords, ids: Iterable[str]
+    labeled: Iterable[tuple[int, bytes | None]], *, erased: ErasedWords, ids: Iterable[str]
 ) -> list[tuple[int, bytes]]:
     """Labels without what they have from erased steps, by the numbers of those that had something."""
-    told = [(number, encoded, _unescaped(encoded)) for number, encoded in labeled]
+    told = [(number, encoded, _unescaped(encoded)) for number, encoded in labeled if encoded]
     marks = erased.marks_in(_SEAM.join(text for *_, text in told))
     rarest = {max(parts, key=len) for parts in marks}
     antecedents = {f'"antecedent":{orjson.dumps(name).decode()}'.encode() for name in ids}

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from stitch.core.files import (
     keep_others_from_writing,
@@ -44,8 +43,6 @@ IDENTITY_FILE = "journal.id"
 """Which journal it is: a collection on a server carries it. No copy of a journal has it but one of the whole folder."""
 OWNER_FILE = "owner.json"
 """Who has it open: beside the journal of a memory on a server, inside the store of one in a folder."""
-COLLECTIONS = "collections"
-"""The folder beside the journal of a memory on a server with what is here of each collection."""
 SERVED = "stitch+"
 """Before `http://` or `https://`: a memory is served there, and not a Qdrant server."""
 UNFINISHED_FILE = "unfinished"
@@ -122,11 +119,6 @@ def own_folder(name: str) -> Path:
 def owner_note(location: str, folder: Path) -> Path:
     """The file that says who has a memory open."""
     return folder / OWNER_FILE if is_url(location) else folder / "store" / OWNER_FILE
-
-
-def store_folder(location: str, folder: Path, *, collection: str) -> Path:
-    """The folder of the store of a memory: its own, or on a server that of what is here of a collection."""
-    return folder / COLLECTIONS / quote(collection, safe="") if is_url(location) else folder
 
 
 def journal_id(folder: Path) -> str:
@@ -247,13 +239,6 @@ def remove_abandoned(folder: Path) -> None:
             claim = Ownership(made / OWNER_FILE, what=f"the copy {str(made)!r}")
             shutil.rmtree(made, ignore_errors=True)
             claim.release()
-
-
-def remove_other_collections(folder: Path, *, but: Path) -> None:
-    """Remove what is here of collections that the journal has filled before; `stitch reindex` fills them again."""
-    for path in (folder / COLLECTIONS).glob("*"):
-        if path != but:
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def check_restored(location: str, folder: Path) -> None:

@@ -207,21 +207,31 @@ def inventory_disagreements(
 def rebuild(ingestor: Ingestor) -> int:
     """Build the store anew while it serves, and go on with it; see `Lifecycle.reindex`.
 
-    Only at the end do writers wait, until what came in between is in the new store too.
+    Only at the end do writers wait, until what came in between is in the new store too. On a server each point is put
+    again in its place.
     """
     serving = ingestor.store
     if not isinstance(serving, QdrantStore):
         raise StoreError("this store is not built anew while it serves", hint="stitch reindex")
     check_source(ingestor.journal, store_holds=serving.count() > 0)
     folder = serving.path
+    if folder is None:
+        snippets = _snippets_of(ingestor, serving)
+        written = snippets.rebuild(anew=True)
+        with serving.unchanged:
+            return written + snippets.rebuild()
     with next_store(folder, embedder_name=ingestor.embedder.name) as made, closing(serving.sibling(made)) as built:
-        snippets = SnippetProjection(journal=ingestor.journal, store=built, embedder=ingestor.embedder,
-                                     lexical=ingestor.lexical, name="next snippets")  # fmt: skip
+        snippets = _snippets_of(ingestor, built)
         written = snippets.rebuild()
         with serving.unchanged:
             written += snippets.rebuild()
             serving.replace_by(built, move=lambda: put_in_place(folder))
     return written
+
+
+def _snippets_of(ingestor: Ingestor, store: QdrantStore) -> SnippetProjection:
+    return SnippetProjection(journal=ingestor.journal, store=store, embedder=ingestor.embedder,
+                             lexical=ingestor.lexical, name="next snippets")  # fmt: skip
 
 
 def check_source(journal: Journal, *, store_holds: bool) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.errors import StoreError, StoreMismatchError
-from stitch.store.connection import Server
+from stitch.store.connection import QdrantOptions, Server
 from stitch.store.payload import INDEXES
 from stitch.store.points import DENSE, LABELS, WORDS
 
@@ -21,22 +21,38 @@ _OWN = "stitch"
 SHARED = 0
 """The key of the shards that tenants share which have none of their own: no tenant has a number for a name."""
 _BATCH, _PAGE = 256, 10_000
+_NUMBERS = {"shard_number", "replication_factor", "write_consistency_factor"}
+"""The options that a server is told as they are when a collection is made."""
+
+
+class Kind(NamedTuple):
+    """What a collection is made for; what one does not say of itself is None."""
+
+    journal: str | None
+    """The id of the journal whose it is."""
+    embedder: str | None
+    dimension: int | None
+    """The length of its vectors."""
+    layout: int | None = LAYOUT
 
 
 class CollectionInfo(NamedTuple):
-    """Description of an existing collection; what it does not say is None."""
+    """Description of an existing collection."""
 
     config: models.CollectionConfig
-    journal: str | None
-    """The id of the journal whose it is."""
-    layout: int | None
-    """What its points are like."""
-    dimension: int | None
-    """The length of its vectors."""
-    is_earlier: bool
-    """Whether an earlier version made it, which had one vector of text, without payload."""
+    kind: Kind
     large_tenants: tuple[str, ...]
     """Tenants that have shards of their own."""
+
+    def is_as(self, options: QdrantOptions) -> bool:
+        """Whether it is made like options want it."""
+        params, wanted = self.config.params, options.model_dump(include=_NUMBERS, exclude_none=True)
+        dense = params.vectors[DENSE] if isinstance(params.vectors, Mapping) and DENSE in params.vectors else None
+        return (
+            set(options.large_tenants) == set(self.large_tenants)
+            and all(getattr(params, name) == value for name, value in wanted.items())
+            and (options.on_disk is None or options.on_disk == bool(dense and dense.on_disk))
+        )
 
 
 class Limits(NamedTuple):
@@ -59,32 +75,47 @@ def look(server: Server) -> CollectionInfo | None:
         config = client.get_collection(server.collection).config
         said = (config.metadata or {}).get(_OWN)
         own: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
-        journal, layout = own.get("journal"), own.get("layout")
         dense = config.params.vectors if isinstance(config.params.vectors, Mapping) else {}
-        sparse = set(config.params.sparse_vectors or {})
-        earlier = layout == 1 or (journal is None and {WORDS, LABELS} <= sparse and DENSE not in dense)
-        large = tuple(own.get("large_tenants", ()))
-        return CollectionInfo(config, journal, layout, dense[DENSE].size if DENSE in dense else None, earlier, large)
+        dimension = dense[DENSE].size if DENSE in dense else None
+        kind = Kind(own.get("journal"), own.get("embedder"), dimension, own.get("layout"))
+        return CollectionInfo(config, kind, tuple(own.get("large_tenants", ())))
 
     return server.ask_first("open", ask)
 
 
-def make(server: Server, *, dimension: int, journal: str) -> CollectionInfo:
-    """Make a collection that is a journal's, unless somebody makes one at this moment; return what there is then."""
+def opened(server: Server, kind: Kind) -> CollectionInfo:
+    """The collection of a server, made for this if it is not there.
+
+    Raises:
+        StoreMismatchError: It was made for something else; nothing of it was touched.
+    """
+    found = look(server) or make(server, kind)
+    check(found.kind, server, wanted=kind)
+    return found
+
+
+def make(server: Server, kind: Kind) -> CollectionInfo:
+    """Make a collection for this, unless somebody makes one at this moment; return what there is then."""
     from qdrant_client import models
 
     def create(client: QdrantClient) -> None:
         options = server.options
-        names = {"shard_number", "replication_factor", "write_consistency_factor"}
         own: dict[str, Any] = {"sharding_method": "custom"} if options.large_tenants else {}
-        dense = models.VectorParams(size=dimension, distance=models.Distance.DOT, on_disk=options.on_disk)
+        dense = models.VectorParams(size=kind.dimension, distance=models.Distance.DOT, on_disk=options.on_disk)
         client.create_collection(
             server.collection,
             vectors_config={DENSE: dense},
             sparse_vectors_config={WORDS: models.SparseVectorParams(), LABELS: models.SparseVectorParams()},
             hnsw_config=models.HnswConfigDiff(m=0),  # no graph, for the ranking is exact
-            metadata={_OWN: {"journal": journal, "layout": LAYOUT, "large_tenants": options.large_tenants}},
-            **options.model_dump(include=names, exclude_none=True),
+            metadata={
+                _OWN: {
+                    "journal": kind.journal,
+                    "embedder": kind.embedder,
+                    "layout": LAYOUT,
+                    "large_tenants": options.large_tenants,
+                }
+            },
+            **options.model_dump(include=_NUMBERS, exclude_none=True),
             **own,
         )
         if options.large_tenants:
@@ -95,9 +126,9 @@ def make(server: Server, *, dimension: int, journal: str) -> CollectionInfo:
             except BaseException:  # without them it is of no use
                 client.delete_collection(server.collection)
                 raise
-        for field, kind in INDEXES.items():
+        for field, of_field in INDEXES.items():
             keyword = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
-            schema: Any = keyword if kind == "tenant" else models.PayloadSchemaType(kind)
+            schema: Any = keyword if of_field == "tenant" else models.PayloadSchemaType(of_field)
             client.create_payload_index(server.collection, field, schema)
 
     try:
@@ -107,7 +138,7 @@ def make(server: Server, *, dimension: int, journal: str) -> CollectionInfo:
             raise
         return found  # another process was quicker
     found = look(server)
-    if found is None or found.journal != journal:
+    if found is None or found.kind.journal != kind.journal:
         hint = "install a newer qdrant"
         raise StoreError(f"{server.what} cannot say whose it is: the server is older than version 1.16", hint=hint)
     return found
@@ -123,23 +154,24 @@ def count(server: Server) -> int:
     return server.ask("read", lambda client: client.count(server.collection, exact=True).count)
 
 
-def check(found: CollectionInfo, server: Server, *, dimension: int, journal: str, reindex: str) -> None:
-    """Refuse a collection that is not this journal's, or not of this embedder's vectors; `reindex` makes it anew.
+def check(found: Kind, server: Server, *, wanted: Kind) -> None:
+    """Refuse a collection that is not this journal's, or not of this embedder's vectors.
 
     Raises:
-        StoreMismatchError: It is; nothing of it was touched.
+        StoreMismatchError: It is.
     """
+    reindex = f"stitch reindex --memory {server.url}"
     adopt = f"name another with STITCH_COLLECTION, or see what would be replaced: {reindex} --adopt --dry-run"
-    if found.is_earlier:
-        reason, hint = "was written by an earlier version", f"{reindex} makes it anew from the journal"
-    elif found.journal is None:
+    if found.journal is None:
         reason, hint = "holds something else than a memory of stitch", adopt
-    elif found.journal != journal:
-        reason, hint = f"belongs to the journal {found.journal}, and this one is {journal}", adopt
+    elif found.journal != wanted.journal:
+        reason, hint = f"belongs to the journal {found.journal}, and this one is {wanted.journal}", adopt
     elif found.layout != LAYOUT:
-        reason, hint = "was written by a newer version of stitch", "pip install -U stitch"
-    elif found.dimension != dimension:
-        reason, hint = f"was made for vectors of dimension {found.dimension}, not {dimension}", reindex
+        reason, hint = "was written by another version of stitch", f"{reindex} makes it anew from the journal"
+    elif found.embedder not in (None, wanted.embedder):
+        reason, hint = f"was written with embedder {found.embedder!r}, not {wanted.embedder!r}", reindex
+    elif found.dimension != wanted.dimension:
+        reason, hint = f"was made for vectors of dimension {found.dimension}, not {wanted.dimension}", reindex
     else:
         return
     raise StoreMismatchError(f"{server.what} {reason}", hint=hint)
@@ -156,13 +188,13 @@ class Adoption(NamedTuple):
 def adopted(server: Server, *, journal: str) -> Adoption | None:
     """Contents that go when a journal takes a collection over; None if there are none, or they are its own."""
     found = look(server)
-    if found is None or found.journal == journal:
+    if found is None or found.kind.journal == journal:
         return None
-    return Adoption(found.journal, count(server))
+    return Adoption(found.kind.journal, count(server))
 
 
-def make_room(server: Server, *, own: str, dimension: int, adopt: bool) -> bool:
-    """Drop a collection in which the store of a journal cannot be built; return whether one was dropped.
+def make_room(server: Server, kind: Kind, *, adopt: bool, dropping: Callable[[], None]) -> None:
+    """Drop a collection that is made for something else, or otherwise than its options want it; `dropping` comes first.
 
     With `adopt` it is dropped though others may have put something there.
 
@@ -170,20 +202,20 @@ def make_room(server: Server, *, own: str, dimension: int, adopt: bool) -> bool:
         StoreMismatchError: It is, or may be, of use to others; nothing was dropped.
     """
     found = look(server)
-    if found is None or (found.journal, found.layout, found.dimension) == (own, LAYOUT, dimension):
-        return False
-    reason = ""
-    if found.journal is None and (points := count(server)):
+    if found is None or (found.kind == kind and found.is_as(server.options)):
+        return
+    reason, whose = "", found.kind.journal
+    if whose is None and (points := count(server)):
         reason = f"it holds {points} points, and does not say whose they are"
-    elif found.journal not in (None, own):
-        reason = f"it belongs to the journal {found.journal}, and this one is {own}"
+    elif whose not in (None, kind.journal):
+        reason = f"it belongs to the journal {whose}, and this one is {kind.journal}"
     if reason and not adopt:
         raise StoreMismatchError(
             f"{server.what} is not built anew: {reason}",
             hint="name another with STITCH_COLLECTION, or see with --adopt --dry-run what would be dropped",
         )
+    dropping()
     drop(server)
-    return True
 
 
 def limits_of(config: models.CollectionConfig, *, what: str) -> Limits:

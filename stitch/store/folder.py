@@ -7,7 +7,6 @@ import logging
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from stitch.core.files import make_private, make_private_folder, replace_file
 from stitch.core.json_text import read_json
@@ -24,8 +23,7 @@ _log = logging.getLogger(__name__)
 class StoreFolder:
     """A folder, claimed for this process until `release`.
 
-    `facts` are what the store is made with, `what` and `location` name store and memory in messages and commands, and
-    `segments` is where in it the engine has the points, if they are here.
+    `facts` are what the store is made with; `what` and `location` name store and memory in messages and commands.
 
     Raises:
         StoreLockedError: Somebody else has it open.
@@ -40,9 +38,8 @@ class StoreFolder:
         facts: Mapping[str, str | int],
         what: str,
         location: str,
-        segments: str | None = None,
     ) -> None:
-        self.path, self._facts, self._what, self._segments = path, facts, what, segments
+        self.path, self._facts, self._what = path, facts, what
         self.reindex = f"stitch reindex --memory {location}"
         """The command that makes it anew."""
         self._note = path / "store.json"
@@ -57,7 +54,7 @@ class StoreFolder:
         if not self._note.exists():
             return True
         why = "is of an earlier layout" if self._is_earlier() else ""
-        if not why and self._segments is not None and not any((self.path / self._segments).glob("*")):
+        if not why and not any((self.path / "shard" / "segments").glob("*")):
             why = "has lost its points"
         if why:
             _log.warning("%s %s: its store is made anew from the journal", self._what, why)
@@ -70,15 +67,17 @@ class StoreFolder:
     def is_made(self) -> None:
         """Say what the store was made with, when all of it is there."""
         make_private(self.path)
-        self.write_note(self._note.name, {**self._facts, "layout": LAYOUT})
-
-    def write_note(self, name: str, said: Any) -> None:
-        """Write a small file, which after a loss of power is whole or not there."""
-        replace_file(self.path / name, json.dumps(said).encode())
+        replace_file(self._note, json.dumps({**self._facts, "layout": LAYOUT}).encode())
 
     def _is_earlier(self) -> bool:
         """Whether it is of an earlier layout and is made anew; one that was made with something else is refused."""
-        found = read_note(self._note, dict, what=self._what, hint=self.reindex)
+        try:
+            found = read_json(self._note.read_text())
+        except (OSError, ValueError):
+            found = None
+        if not isinstance(found, dict):
+            reason = f"does not say what it is: {str(self._note)!r} is damaged"
+            raise StoreError(f"{self._what} {reason}", hint=self.reindex)
         layout = found.get("layout", 0)
         if layout > LAYOUT:
             hint = "pip install -U stitch"
@@ -88,18 +87,3 @@ class StoreFolder:
                 reason = f"was written with {name.replace('_', ' ')} {made!r}, not {wanted!r}"
                 raise StoreMismatchError(f"{self._what} {reason}", hint=self.reindex)
         return bool(layout < LAYOUT)
-
-
-def read_note(file: Path, kind: type, *, what: str, hint: str) -> Any:
-    """Read a note that `write_note` wrote, of one type.
-
-    Raises:
-        StoreError: It cannot be read, or is of another type.
-    """
-    try:
-        said = read_json(file.read_text())
-    except (OSError, ValueError):
-        said = None
-    if not isinstance(said, kind):
-        raise StoreError(f"{what} does not say what it is: {str(file)!r} is damaged", hint=hint)
-    return said

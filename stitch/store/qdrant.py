@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +21,10 @@ from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError
 from stitch.store.counts import WordCounter, counted
 from stitch.store.folder import StoreFolder
-from stitch.store.owner import Ownership
 from stitch.store.payload import from_payload, label_index, to_payload
 from stitch.store.points import WORDS, Damage, Id, Point, Points, Search, StoredPoint, Where, id_of, ids_of, name_of
 from stitch.store.ranking import Ranking
 from stitch.store.similarity import Similarity, as_kept, check_vectors, words_as_kept
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _BATCH = 512
 _PLACE = ("trajectory", "position", "step")
@@ -47,17 +43,15 @@ class QdrantStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, embedder_name: str, dimension: int) -> None:
-        self.path = Path(path)
-        self._embedder_name, self._dimension = embedder_name, dimension
-        self._calls, self._writes = ProcessLock(self._what), ProcessLock(self._what)
-        self._cache: OrderedDict[Id, MemorySnippet] = OrderedDict()
-        self._closed = self._failed = False
+        self.path: Path | None = Path(path)
+        """The folder it is in; None on a server."""
+        self._embedder_name = embedder_name
+        self._begin(f"the memory {str(path)!r}", location=str(path), dimension=dimension)
         self._folder = StoreFolder(
             self.path / "store",
             facts={"schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension},
             what=self._what,
             location=self._location,
-            segments=self._segments,
         )
         try:
             self._load()
@@ -66,38 +60,19 @@ class QdrantStore:
             raise
         in_each_fork(self._leave_to_parent)
 
+    def _begin(self, what: str, *, location: str, dimension: int) -> None:
+        """Begin a store that messages call so, of a memory that commands name so."""
+        self._what, self._location, self._dimension = what, location, dimension
+        self._calls, self._writes = ProcessLock(what), ProcessLock(what)
+        self._cache: OrderedDict[Id, MemorySnippet] = OrderedDict()
+        self._closed = self._failed = False
+
     # What a store on a server does otherwise
 
-    _segments: str | None = "shard/segments"
-    """Where in its folder the engine has the points."""
     _most_cached = 8_192
     """So many snippets are kept as they were read."""
     from_journal: Callable[[str, str, str], MemorySnippet | None] | None = None
     """Gives the snippet of a step by tenant, trajectory and id, where a server is told no text (`Server.minimal`)."""
-
-    @property
-    def _what(self) -> str:
-        """The store, for messages."""
-        return f"the memory {str(self.path)!r}"
-
-    @property
-    def _location(self) -> str:
-        """The memory, as a command names it."""
-        return str(self.path)
-
-    def _open_points(self, create: bool) -> Points:
-        """The points; made anew, whatever was begun there, if `create`."""
-        from stitch.store.edge import EdgePoints
-
-        folder = self._folder.path / "shard"
-        if create:
-            shutil.rmtree(folder, ignore_errors=True)
-            make_private_folder(folder)
-        return EdgePoints(folder, dimension=self._dimension, create=create, what=self._what, hint=self._folder.reindex)
-
-    def sibling(self, path: Path) -> Self:
-        """A store like this one in another folder, made if it is not there."""
-        return type(self)(path, embedder_name=self._embedder_name, dimension=self._dimension)
 
     def _kept(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """The part of a payload that is kept."""
@@ -288,18 +263,23 @@ class QdrantStore:
         """The lock that holds writers back; searches go on."""
         return self._writes
 
-    def replace_by(self, built: Self, *, move: Callable[[], None]) -> None:
+    def sibling(self, path: Path) -> QdrantStore:
+        """A store like this one in another folder, made if it is not there."""
+        return QdrantStore(path, embedder_name=self._embedder_name, dimension=self._dimension)
+
+    def replace_by(self, built: QdrantStore, *, move: Callable[[], None]) -> None:
         """Go on with what another store holds, from one search to the next.
 
         That store is closed, and `move` moves its folder to where that of this one is, and that one away.
         """
         with self._writes, self._calls:
             built._points.flush()
-            owner = built._let_go(release=False)
+            built._closed = True
+            built._opened.close()
             self._points.flush()
             self._let_go()
             move()
-            self._folder.owner = owner
+            self._folder.owner = built._folder.owner
             self._load()
 
     # Opening and closing
@@ -315,15 +295,23 @@ class QdrantStore:
             raise
         self._closed = False
 
-    def _let_go(self, *, release: bool = True) -> Ownership:
-        """Let go of the points, and of the folder unless its owner goes on."""
+    def _let_go(self) -> None:
+        """Let go of the points, and of the folder."""
         self._closed = True
         try:
             self._opened.close()
         finally:
-            if release:
-                self._folder.owner.release()
-        return self._folder.owner
+            self._folder.owner.release()
+
+    def _open_points(self, create: bool) -> Points:
+        """The points; made anew, whatever was begun there, if `create`."""
+        from stitch.store.edge import EdgePoints
+
+        folder = self._folder.path / "shard"
+        if create:
+            shutil.rmtree(folder, ignore_errors=True)
+            make_private_folder(folder)
+        return EdgePoints(folder, dimension=self._dimension, create=create, what=self._what, hint=self._folder.reindex)
 
     def _leave_to_parent(self) -> None:
         """In a fork: the engine must not tidy up the parent's files when this process ends."""

@@ -8,7 +8,8 @@ import pytest
 
 from doubles.qdrant import LoopbackQdrant
 from stitch import Step, open_memory
-from stitch.errors import StoreMismatchError
+from stitch.errors import StoreError, StoreMismatchError
+from stitch.ingest.snippets import SnippetProjection
 from stitch.lifecycle.folder import journal_id
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import adoption, backup_memory, reindex_memory, restore_memory
@@ -30,14 +31,39 @@ def settings(server: Any, tmp_path: Path) -> dict[str, Any]:
 
 
 def test_what_is_erased_is_in_no_file_of_a_collection_that_was_filled_before(
-    server: LoopbackQdrant, settings: dict[str, Any], tmp_path: Path
+    server: LoopbackQdrant, settings: dict[str, Any]
 ) -> None:
     reindex_memory(server.url, collection="new", **settings)
     with open_memory(server.url, collection="new", tenant="ann", **settings) as memory:
         proof = memory.lifecycle.erase(Selector(trajectory="t", step="0")).proof
     assert proof.found == ()
     assert any("the disks of the server" in place and "texts and labels" in place for place in proof.not_searched)
-    assert [path.name for path in (tmp_path / "j" / "collections").iterdir()] == ["new"]
+
+
+def test_a_collection_is_filled_again_where_it_is_while_it_serves(
+    server: LoopbackQdrant, settings: dict[str, Any]
+) -> None:
+    with open_memory(server.url, collection="old", tenant="ann", **settings) as memory:
+        memory.lifecycle.retire(Selector(trajectory="t", step="2"))
+        assert memory.lifecycle.reindex() == 5
+        assert memory.lifecycle.verify() == (3, 2, ())
+    assert set(server.collections) == {"old"}
+
+
+def test_a_collection_that_is_made_anew_is_no_memory_until_it_is_filled(
+    server: LoopbackQdrant, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anew: dict[str, Any] = {"collection": "old", "qdrant": {"replication_factor": 2}, **settings}
+    with monkeypatch.context() as broken:
+        broken.setattr(SnippetProjection, "put", lambda *_: [][0])
+        with pytest.raises(IndexError):
+            reindex_memory(server.url, **anew)
+    with pytest.raises(StoreError, match="not wholly restored") as refused:
+        open_memory(server.url, tenant="ann", **anew)
+    assert "stitch reindex" in refused.value.hint
+    assert reindex_memory(server.url, **anew) == (6, 6, "minilm-static-256-v2")
+    with open_memory(server.url, tenant="ann", **anew) as memory:
+        assert memory.lifecycle.verify() == (3, 3, ())
 
 
 # A collection that is not this journal's

@@ -92,7 +92,7 @@ def test_labels_of_a_remaining_step_lose_what_they_have_from_erased_ones(
     had: dict[str, Any], has: dict[str, Any] | None
 ) -> None:
     erased = ErasedWords([spoken(GONE.model_dump(exclude_defaults=True))], map(spoken, LEFT))
-    told = [(7, encode_labels(labels(**had), step="left"))]
+    told = [(7, encode_labels(labels(**had), step="left")), (8, None)]
     made = [] if has is None else [(7, encode_labels(labels(**{**had, **has}), step="left"))]
     assert cleaned(told, erased=erased, ids={"gone"}) == made
 

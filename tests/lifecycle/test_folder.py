@@ -13,7 +13,7 @@ from stitch.core import Step
 from stitch.core.snippets import Moment
 from stitch.errors import InputError, JournalError, StoreLockedError
 from stitch.lifecycle.as_of import moment_of
-from stitch.lifecycle.folder import folder_of, is_url, made_folder, owner_note, restoring_in, store_folder
+from stitch.lifecycle.folder import folder_of, is_url, made_folder, owner_note, restoring_in
 from stitch.lifecycle.traces import LEAST_BYTES, PatternMatcher
 from stitch.lifecycle.transfer import export_lines
 
@@ -37,8 +37,6 @@ def test_the_folder_of_a_memory_on_a_server_is_named_after_both(
         Path("a/m/owner.json"),
         Path("a/m/store/owner.json"),
     )
-    assert store_folder(URL, folder, collection="a/b c") == Path("a/m/collections/a%2Fb%20c")
-    assert store_folder("a/m", folder, collection="a/b c") == folder
     assert restoring_in(folder) == Path("a/m.restoring").absolute()
 
 

@@ -52,17 +52,16 @@ def make_server(request: pytest.FixtureRequest) -> Iterator[MakeServer]:
             drop(there)
 
 
-def open_store(server: Server, folder: Path) -> ServerStore:
-    return ServerStore(folder, server=server, journal=JOURNAL, embedder_name=EMBEDDER, dimension=DIMENSION)
+def open_store(server: Server) -> ServerStore:
+    return ServerStore(server, journal=JOURNAL, embedder_name=EMBEDDER, dimension=DIMENSION)
 
 
 class TestServerStoreOnAServer(SnippetStoreContract):
     worlds = 2
 
     @pytest.fixture
-    def make_store(self, make_server: MakeServer, tmp_path: Path) -> MakeStore:
-        numbers = iter(range(100))
-        return lambda: open_store(make_server(), tmp_path / str(next(numbers)))
+    def make_store(self, make_server: MakeServer) -> MakeStore:
+        return lambda: open_store(make_server())
 
 
 def test_a_server_and_an_embedded_store_answer_alike_to_the_last_digit(make_server: MakeServer, tmp_path: Path) -> None:
@@ -70,7 +69,7 @@ def test_a_server_and_an_embedded_store_answer_alike_to_the_last_digit(make_serv
     records = random_records(rng, 600)
     about = {"embedder_name": EMBEDDER, "dimension": DIMENSION}
     with (
-        closing(open_store(make_server(), tmp_path / "server")) as served,
+        closing(open_store(make_server())) as served,
         closing(QdrantStore(tmp_path / "edge", **about)) as embedded,  # type: ignore[arg-type]  # by name
     ):
         for store in (served, embedded):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +27,7 @@ from doubles.qdrant import LoopbackQdrant
 from stitch.core import ContextualIntent, DensityQuery, SnippetRecord, snippet_id
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store import ServerStore
+from stitch.store.collection import Kind, make_room
 from stitch.store.connection import QdrantOptions, Server
 
 
@@ -38,12 +37,12 @@ def qdrant() -> Iterator[LoopbackQdrant]:
         yield serving
 
 
-def open_store(qdrant: LoopbackQdrant, folder: Path, **options: Any) -> ServerStore:
+def open_store(qdrant: LoopbackQdrant, **options: Any) -> ServerStore:
     about = {"journal": "mine", "embedder_name": EMBEDDER, "dimension": DIMENSION}
     server = Server(
         url=qdrant.url, **{key: options.pop(key) for key in ("collection", "minimal", "options") if key in options}
     )
-    return ServerStore(folder, server=server, **{**about, **options})
+    return ServerStore(server, **{**about, **options})
 
 
 class TestServerStore(SnippetStoreContract):
@@ -52,12 +51,12 @@ class TestServerStore(SnippetStoreContract):
     many_snippets = 600
 
     @pytest.fixture
-    def make_store(self, qdrant: LoopbackQdrant, tmp_path: Path) -> MakeStore:
+    def make_store(self, qdrant: LoopbackQdrant) -> MakeStore:
         numbers = iter(range(100))
 
         def make() -> ServerStore:
             name = str(next(numbers))
-            return open_store(qdrant, tmp_path / name, collection=name)
+            return open_store(qdrant, collection=name)
 
         return make
 
@@ -79,9 +78,9 @@ RECORDS = [make_record(str(n), position=n, vector=[1.0, float(n), *[0.0] * 6]) f
 # What goes to the server
 
 
-def test_a_point_has_the_payload_of_its_snippet(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
+def test_a_point_has_the_payload_of_its_snippet(qdrant: LoopbackQdrant) -> None:
     first = make_record("1", text="hello", intent=ContextualIntent(scope="day 1"))
-    with closing(open_store(qdrant, tmp_path)) as store:
+    with closing(open_store(qdrant)) as store:
         store.put([first])
         assert "texts and labels" in store.not_searched[0]
     found = qdrant.collections["stitch"].find(first.snippet.id)
@@ -92,14 +91,12 @@ def test_a_point_has_the_payload_of_its_snippet(qdrant: LoopbackQdrant, tmp_path
     assert {"tenant", "trajectory", "scope", "recorded"} <= qdrant.collections["stitch"].indexes.keys()
 
 
-def test_a_server_that_is_told_the_least_hears_no_text_and_the_journal_gives_it(
-    qdrant: LoopbackQdrant, tmp_path: Path
-) -> None:
+def test_a_server_that_is_told_the_least_hears_no_text_and_the_journal_gives_it(qdrant: LoopbackQdrant) -> None:
     record = make_record("1", text="Pterodactyl", words={7: 1.0}, intent=ContextualIntent(scope="day 1"))
     told = record.snippet.model_copy(update={"summary": "Archaeopteryx", "asks": ("Which Quetzalcoatlus?",)})
     record = record._replace(snippet=told)
     said = {("t", "trip", "1"): told}
-    with closing(open_store(qdrant, tmp_path, minimal=True)) as store:
+    with closing(open_store(qdrant, minimal=True)) as store:
         store.from_journal = lambda *place: said.get(place)
         store.put([record])
         query = DensityQuery(tenant="t", vector=record.vector, words={7: 1.0})
@@ -112,9 +109,9 @@ def test_a_server_that_is_told_the_least_hears_no_text_and_the_journal_gives_it(
     assert not [word for word in ("Quetzal", "Archaeo", "Ptero") if word in heard]
 
 
-def test_a_search_makes_three_requests_or_five(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
+def test_a_search_makes_three_requests_or_five(qdrant: LoopbackQdrant) -> None:
     rng = random.Random(5)
-    with closing(open_store(qdrant, tmp_path)) as store:
+    with closing(open_store(qdrant)) as store:
         store.put(random_records(rng, 400))
         store.rank(random_query(rng)[0])  # words are counted once
         counts = []
@@ -136,47 +133,42 @@ def test_a_search_makes_three_requests_or_five(qdrant: LoopbackQdrant, tmp_path:
         {"read_rate_limit": 40, "write_rate_limit": 30},
     ],
 )
-def test_what_strict_mode_allows_is_not_exceeded(
-    qdrant: LoopbackQdrant, tmp_path: Path, strict: dict[str, Any]
-) -> None:
+def test_what_strict_mode_allows_is_not_exceeded(qdrant: LoopbackQdrant, strict: dict[str, Any]) -> None:
     qdrant.strict = strict
     records = random_records(random.Random(3), 30, tenants=("t",))
     query, vocabulary = random_query(random.Random(4), tenants=("t",))
     query = replace(query, k=10, trajectory=None, required_words=frozenset(), as_of=None, min_trust=None)
-    with closing(open_store(qdrant, tmp_path)) as store:
+    with closing(open_store(qdrant)) as store:
         store.put(records)
         assert_ranked(store.rank(query), expected_ranking(records, query, vocabulary), k=10)
         assert len(steps(store)) == 30
 
 
 @pytest.mark.parametrize("name", ["max_query_limit", "upsert_max_batchsize"])
-def test_a_limit_that_allows_nothing_is_refused_by_its_name(qdrant: LoopbackQdrant, tmp_path: Path, name: str) -> None:
+def test_a_limit_that_allows_nothing_is_refused_by_its_name(qdrant: LoopbackQdrant, name: str) -> None:
     qdrant.strict = {name: 0}
     with pytest.raises(StoreError, match=f"strict mode has {name} 0"):
-        open_store(qdrant, tmp_path)
+        open_store(qdrant)
 
 
-def test_exact_searches_that_are_forbidden_are_told_when_it_is_opened(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
+def test_exact_searches_that_are_forbidden_are_told_when_it_is_opened(qdrant: LoopbackQdrant) -> None:
     qdrant.strict = {"search_allow_exact": False}
     with pytest.raises(StoreError, match="cannot be searched exactly"):
-        open_store(qdrant, tmp_path)
+        open_store(qdrant)
 
 
-def test_a_server_that_asks_to_come_back_later_is_waited_for(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
-    with closing(open_store(qdrant, tmp_path)) as store:
+def test_a_server_that_asks_to_come_back_later_is_waited_for(qdrant: LoopbackQdrant) -> None:
+    with closing(open_store(qdrant)) as store:
         qdrant.busy = 1
         store.put(RECORDS)
         assert steps(store) == list("01234")
 
 
-# What a collection is made like
-
-
 # What is interrupted, and what is lost
 
 
-def test_a_put_that_the_server_does_not_answer_may_be_made_again(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
-    with closing(open_store(qdrant, tmp_path)) as store:
+def test_a_put_that_the_server_does_not_answer_may_be_made_again(qdrant: LoopbackQdrant) -> None:
+    with closing(open_store(qdrant)) as store:
         store.put(RECORDS[:3])
         qdrant.away = True
         with pytest.raises(StoreUnavailableError, match="cannot write to"):
@@ -190,31 +182,6 @@ def test_a_put_that_the_server_does_not_answer_may_be_made_again(qdrant: Loopbac
         assert nearest(store, RECORDS[4])[0] == "4"
 
 
-def test_a_store_built_anew_beside_one_that_serves_takes_its_place_and_its_points_go(
-    qdrant: LoopbackQdrant, tmp_path: Path
-) -> None:
-    with closing(open_store(qdrant, tmp_path)) as store:
-        store.put(RECORDS)
-        built = store.sibling(tmp_path / "reindex")
-        built.put(RECORDS[:2])
-        store.put([make_record("5", position=5)])
-        assert steps(store) == list("012345")
-
-        def move() -> None:
-            (tmp_path / "store").rename(tmp_path / "old")
-            (tmp_path / "reindex" / "store").rename(tmp_path / "store")
-            shutil.rmtree(tmp_path / "reindex")
-
-        store.replace_by(built, move=move)
-        assert steps(store) == ["0", "1"]
-        assert set(qdrant.collections) == {"stitch-2"}, "the one that served before is dropped"
-        store.put(RECORDS[2:])
-        assert nearest(store, RECORDS[4])[0] == "4"
-    with closing(open_store(qdrant, tmp_path)) as store:
-        assert store.about()["collection"] == "stitch-2"
-        assert steps(store) == list("01234")
-
-
 ALL = edge.ScrollRequest(limit=1_000, with_payload=True)
 LARGE = QdrantOptions(shard_number=2, large_tenants=("t",))
 
@@ -226,6 +193,31 @@ def cluster() -> Iterator[LoopbackQdrant]:
         yield serving
 
 
+MINE = Kind("mine", EMBEDDER, DIMENSION)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "is_dropped"),
+    [
+        (MINE, QdrantOptions(), False),
+        (MINE, QdrantOptions(shard_number=3, on_disk=False), False),
+        (MINE, QdrantOptions(replication_factor=2), True),
+        (MINE, QdrantOptions(on_disk=True), True),
+        (MINE, QdrantOptions(large_tenants=("u",)), True),
+        (MINE._replace(embedder="another"), QdrantOptions(), True),
+        (MINE._replace(dimension=3), QdrantOptions(), True),
+    ],
+)
+def test_a_collection_makes_room_where_it_is_made_for_something_else_or_otherwise(
+    qdrant: LoopbackQdrant, kind: Kind, options: QdrantOptions, is_dropped: bool
+) -> None:
+    open_store(qdrant).close()
+    before = list[str]()
+    with closing(Server(url=qdrant.url, options=options)) as server:
+        make_room(server, kind, adopt=False, dropping=lambda: before.extend(qdrant.collections))
+    assert (before, set(qdrant.collections)) == ((["stitch"], set()) if is_dropped else ([], {"stitch"}))
+
+
 @pytest.mark.slow  # but for the shards that are asked, by the same way as without
 class TestStoreWithLargeTenants(SnippetStoreContract):
     """The tenant `t` of the contract's worlds has shards of its own, and `u` has none."""
@@ -235,20 +227,20 @@ class TestStoreWithLargeTenants(SnippetStoreContract):
     many_snippets = 600
 
     @pytest.fixture
-    def make_store(self, cluster: LoopbackQdrant, tmp_path: Path) -> MakeStore:
+    def make_store(self, cluster: LoopbackQdrant) -> MakeStore:
         numbers = iter(range(100))
 
         def make() -> ServerStore:
             name = str(next(numbers))
-            return open_store(cluster, tmp_path / name, collection=name, options=LARGE)
+            return open_store(cluster, collection=name, options=LARGE)
 
         return make
 
 
 def test_points_of_a_large_tenant_are_in_shards_of_its_own_and_only_these_are_searched_for_it(
-    cluster: LoopbackQdrant, tmp_path: Path
+    cluster: LoopbackQdrant,
 ) -> None:
-    with closing(open_store(cluster, tmp_path / "m", options=LARGE)) as store:
+    with closing(open_store(cluster, options=LARGE)) as store:
         store.put([make_record(str(number), tenant=tenant) for number in range(8) for tenant in ("t", "u", "0")])
         held = cluster.collections["stitch"].by_key
         tenants = {
@@ -265,22 +257,19 @@ def test_points_of_a_large_tenant_are_in_shards_of_its_own_and_only_these_are_se
 
 
 def test_a_collection_that_was_made_for_other_large_tenants_goes_on_as_it_is_and_says_so(
-    cluster: LoopbackQdrant, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    cluster: LoopbackQdrant, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with closing(open_store(cluster, tmp_path / "m", options=LARGE)) as store:
+    with closing(open_store(cluster, options=LARGE)) as store:
         store.put([make_record("1", tenant="t"), make_record("1", tenant="u")])
-    with closing(open_store(cluster, tmp_path / "m", options=QdrantOptions(large_tenants=("u",)))) as store:
+    with closing(open_store(cluster, options=QdrantOptions(large_tenants=("u",)))) as store:
         assert "made with shards of their own for 't'" in caplog.text
         store.put([make_record("1", tenant="u"), make_record("2", tenant="u")])
         assert (store.count("u"), store.count("t"), store.delete("u", [snippet_id("u", "trip", "1")])) == (2, 1, 1)
-        with closing(store.sibling(tmp_path / "m" / "reindex")) as anew:  # as `stitch reindex` makes it
-            assert set(cluster.collections["stitch-2"].by_key) == {0, "u"}
-            assert anew.count() == 0
 
 
 def test_a_server_that_is_no_cluster_says_that_it_cannot_give_a_tenant_shards_and_nothing_is_left(
-    qdrant: LoopbackQdrant, tmp_path: Path
+    qdrant: LoopbackQdrant,
 ) -> None:
     with pytest.raises(StoreError, match="Distributed mode disabled"):
-        open_store(qdrant, tmp_path / "m", options=LARGE)
+        open_store(qdrant, options=LARGE)
     assert qdrant.collections == {}
