@@ -113,7 +113,7 @@ def reindex_memory(
         stack.callback(store.close)
         places.give_texts(store, journal)
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
-        reached, written = journal.last_change(), ingestor.snippets.rebuild(anew=on_server)
+        reached, written = journal.last_change(), repair.rebuild(ingestor) if on_server else ingestor.snippets.rebuild()
         result = Reindexed(store.count(), written, embedder.name)
         store.close()
         if path is not None:

@@ -80,7 +80,7 @@ class Tenants:
         return self._parts.folder
 
     def reindex(self) -> int:
-        """Build the store anew from the journal, for all tenants, while it serves; as `Lifecycle.reindex`."""
+        """Put all snippets again from the journal, for all tenants, while it serves; as `Lifecycle.reindex`."""
         from stitch.lifecycle.repair import rebuild
 
         self._parts.process.check_writing()

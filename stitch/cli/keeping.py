@@ -131,10 +131,10 @@ def verify(found: Repaired, say: Say, repair: bool, **_: Any) -> int:
 def reindex(as_json: bool, embedder: str | None, adopt: bool, dry_run: bool, **arguments: Any) -> None:
     """Rebuild the store from the journal, for all tenants, also with another embedder.
 
-    A process that has the memory open builds it, and serves meanwhile. The old store serves until the new one is
-    complete; an interrupted run continues where it stopped. No label is made again. On a server, another collection
-    (STITCH_COLLECTION) is refused until it holds everything, and one of another journal in any case, unless it is
-    adopted.
+    A process that has the memory open puts all snippets again, and serves meanwhile. Else the old store serves until
+    the new one is complete; an interrupted run continues where it stopped. No label is made again. A collection on a
+    server is filled where it is; one that was made for something else is dropped first, one of another journal only
+    where it is adopted.
 
     \b
     Example:

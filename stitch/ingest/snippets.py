@@ -49,6 +49,8 @@ class SnippetProjection:
     With `vectors_follow` steps that are not stored yet may be put without vectors.
     """
 
+    name = SNIPPETS
+
     def __init__(
         self,
         *,
@@ -56,10 +58,8 @@ class SnippetProjection:
         store: SnippetStore,
         embedder: Embedder,
         lexical: LexicalEncoder,
-        name: str = SNIPPETS,
         vectors_follow: bool = False,
     ) -> None:
-        self.name = name
         self._journal, self._store = journal, store
         self._embedder, self._lexical = embedder, lexical
         self._vectors_follow = vectors_follow
@@ -168,6 +168,23 @@ class SnippetProjection:
         if self._store.delete(tenant, [snippet_id(tenant, trajectory, step) for step in steps]):
             self._store.flush()
 
+    @contextmanager
+    def replaced(self) -> Iterator[None]:
+        """Put again what the store holds already; a process that is killed meanwhile may leave it without any of it.
+
+        So whoever opens the memory next compares everything.
+        """
+        mark, before = object(), self._applied
+        with self._lock:
+            self._begun[mark], self._applied = 0, 0
+        self._journal.record_projected(self.name, 0)
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._begun[mark]
+                self._applied = before
+
     def checkpoint(self) -> None:
         """Make journal and store survive a loss of power, and note how far the store has come."""
         with self._flushing:
@@ -181,11 +198,11 @@ class SnippetProjection:
             self._journal.record_projected(self.name, self._applied)
             self._follows_all = self._follows_all or self._applied >= self._found
 
-    def rebuild(self, *, anew: bool = False) -> int:
-        """Put all that the store lacks, or `anew` all, and remove what it must not hold; return how many were put."""
+    def rebuild(self) -> int:
+        """Put all that the store lacks and remove what it must not hold; return how many snippets were put."""
         reached = self._journal.last_change()
         entries = counted(self._journal.every_entry(), "steps put", of=lambda: self._journal.counts().accepted)
-        written = self.put_missing(entries, anew=anew)
+        written = self.put_missing(entries)
         for tenant in self._journal.tenants():
             self.remove_unknown(tenant)
         self._applied = reached

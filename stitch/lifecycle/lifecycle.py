@@ -263,10 +263,10 @@ class Lifecycle:
         return repairs.verify(self._ingestor, tenant=self._tenant)
 
     def reindex(self) -> int:
-        """Build the store anew from the journal, for all tenants, while this memory serves; returns what was written.
+        """Put all snippets again from the journal, for all tenants, while this memory serves; returns how many.
 
-        Steps are added and found as ever; at the end, the next search is answered from the new store. An interrupted
-        call leaves the old one, and is taken up by the next. For another embedder see `stitch reindex`.
+        Steps are added and found as ever, also after an interruption; at the end files are written anew, for which
+        searches wait, seconds at 50,000 steps. For another embedder see `stitch reindex`.
 
         Raises:
             ScopeError: This memory is one of `Tenants`; see `Tenants.reindex`.

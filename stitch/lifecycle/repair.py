@@ -1,22 +1,19 @@
-"""Does the store agree with the journal; what does not agree mended, or the whole store built anew beside itself."""
+"""Does the store agree with the journal; what does not agree mended, or the whole store filled again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from functools import partial
 from typing import NamedTuple
 
 from stitch.core import Label, LabelInventory, MemorySnippet, Step, StepState, snippet_id
 from stitch.core.cancellation import check_canceled
-from stitch.core.progress import counted
+from stitch.core.progress import Progress, counted
 from stitch.errors import JournalError, StoreError
 from stitch.ingest.ingestor import Ingestor
-from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import DamagedRecordError, Journal
 from stitch.journal.entries import Damaged, Entry, differences
-from stitch.lifecycle.folder import next_store, put_in_place
 from stitch.lifecycle.tree_transfer import faults_of_trees
 from stitch.store import QdrantStore
 from stitch.themes.grouping import KIND as THEMES
@@ -205,33 +202,27 @@ def inventory_disagreements(
 
 
 def rebuild(ingestor: Ingestor) -> int:
-    """Build the store anew while it serves, and go on with it; see `Lifecycle.reindex`.
+    """Put all snippets again while the store serves; see `Lifecycle.reindex`.
 
-    Only at the end do writers wait, until what came in between is in the new store too. On a server each point is put
-    again in its place.
+    Nobody else changes a trajectory while some of its steps are put, or what is erased would come back.
     """
-    serving = ingestor.store
+    journal, serving, snippets = ingestor.journal, ingestor.store, ingestor.snippets
     if not isinstance(serving, QdrantStore):
         raise StoreError("this store is not built anew while it serves", hint="stitch reindex")
-    check_source(ingestor.journal, store_holds=serving.count() > 0)
-    folder = serving.path
-    if folder is None:
-        snippets = _snippets_of(ingestor, serving)
-        written = snippets.rebuild(anew=True)
-        with serving.unchanged:
-            return written + snippets.rebuild()
-    with next_store(folder, embedder_name=ingestor.embedder.name) as made, closing(serving.sibling(made)) as built:
-        snippets = _snippets_of(ingestor, built)
-        written = snippets.rebuild()
-        with serving.unchanged:
-            written += snippets.rebuild()
-            serving.replace_by(built, move=lambda: put_in_place(folder))
-    return written
-
-
-def _snippets_of(ingestor: Ingestor, store: QdrantStore) -> SnippetProjection:
-    return SnippetProjection(journal=ingestor.journal, store=store, embedder=ingestor.embedder,
-                             lexical=ingestor.lexical, name="next snippets")  # fmt: skip
+    check_source(journal, store_holds=serving.count() > 0)
+    progress = Progress("steps put", of=journal.counts().accepted)
+    with snippets.replaced():
+        for tenant in journal.tenants():
+            for trajectory in journal.trajectories(tenant):
+                for start in range(0, journal.length(tenant, trajectory), BATCH_STEPS):
+                    with ingestor.states.held(tenant, trajectory):
+                        entries = journal.entries(tenant, trajectory, start=start, stop=start + BATCH_STEPS)
+                        progress.advance(snippets.put_missing(entries, anew=True))
+            with serving.unchanged:
+                snippets.remove_unknown(tenant)
+        serving.purge()
+    ingestor.checkpoint()
+    return progress.done
 
 
 def check_source(journal: Journal, *, store_holds: bool) -> None:

@@ -45,7 +45,6 @@ class QdrantStore:
     def __init__(self, path: str | os.PathLike[str], *, embedder_name: str, dimension: int) -> None:
         self.path: Path | None = Path(path)
         """The folder it is in; None on a server."""
-        self._embedder_name = embedder_name
         self._begin(f"the memory {str(path)!r}", location=str(path), dimension=dimension)
         self._folder = StoreFolder(
             self.path / "store",
@@ -256,31 +255,10 @@ class QdrantStore:
         whole = len(point.dense) == self._dimension and (length == 0.0 or 0.9 < length < 1.1)
         return "" if whole else "its vector is not as it was written"
 
-    # A store built anew, while this one serves
-
     @property
     def unchanged(self) -> ProcessLock:
         """The lock that holds writers back; searches go on."""
         return self._writes
-
-    def sibling(self, path: Path) -> QdrantStore:
-        """A store like this one in another folder, made if it is not there."""
-        return QdrantStore(path, embedder_name=self._embedder_name, dimension=self._dimension)
-
-    def replace_by(self, built: QdrantStore, *, move: Callable[[], None]) -> None:
-        """Go on with what another store holds, from one search to the next.
-
-        That store is closed, and `move` moves its folder to where that of this one is, and that one away.
-        """
-        with self._writes, self._calls:
-            built._points.flush()
-            built._closed = True
-            built._opened.close()
-            self._points.flush()
-            self._let_go()
-            move()
-            self._folder.owner = built._folder.owner
-            self._load()
 
     # Opening and closing
 
@@ -293,7 +271,6 @@ class QdrantStore:
         except BaseException:
             self._opened.close()
             raise
-        self._closed = False
 
     def _let_go(self) -> None:
         """Let go of the points, and of the folder."""

@@ -64,7 +64,7 @@ JOURNAL_METHODS = (
     "append_many", "record_labels", "record_stored", "record_failed", "save_checkpoint", "record_projected", "sync",
     "compact", "copy_to",
 )  # fmt: skip
-STORE_METHODS = ("put", "delete", "flush", "purge", "replace_by")
+STORE_METHODS = ("put", "delete", "flush", "purge")
 
 
 class Operation(NamedTuple):

@@ -132,24 +132,26 @@ def test_an_interrupted_move_is_finished_when_the_memory_is_opened(memory: Path,
 def test_a_memory_builds_its_store_anew_and_serves_meanwhile(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_memory(memory) as opened:
         before = opened.search("What did breakfast cost?", k=9).hits
-        reindex = SnippetProjection.rebuild
-        passes = iter(("first", "second"))
+        put, remove, calls = SnippetProjection.put_missing, SnippetProjection.remove_unknown, list[str]()
 
-        def while_others_work(self: SnippetProjection) -> int:
-            if next(passes) == "first":
-                written = reindex(self)
+        def put_while_others_work(self: SnippetProjection, *arguments: Any, **options: Any) -> int:
+            written = put(self, *arguments, **options)
+            if not calls:
                 opened.add(Step(id="late", role="user", content="One more step comes in"), trajectory="late")
                 opened.lifecycle.retire(Selector(trajectory="t", step="1"))
                 assert len(opened.search("anything", k=9).hits) == 3
-                return written
+            calls.append("put")
+            return written
+
+        def remove_while_others_search(self: SnippetProjection, tenant: str) -> int:
             with ThreadPoolExecutor(1) as another:
                 found = another.submit(opened.search, "One more step comes in", k=9).result(timeout=120)
                 assert found.hits[0].snippet.step == "late", "searches go on while writers wait"
-            return reindex(self)
+            return remove(self, tenant)
 
-        monkeypatch.setattr(SnippetProjection, "rebuild", while_others_work)
-        assert opened.lifecycle.reindex() == 7
-        assert not (memory / NEXT_FOLDER).exists()
+        monkeypatch.setattr(SnippetProjection, "put_missing", put_while_others_work)
+        monkeypatch.setattr(SnippetProjection, "remove_unknown", remove_while_others_search)
+        assert opened.lifecycle.reindex() == 6
         hits = opened.search("What did breakfast cost?", k=9).hits
         assert {hit.snippet.step for hit in hits} == {hit.snippet.step for hit in before} - {"1"} | {"late"}
         opened.add(Step(id="later", role="user", content="And another"), trajectory="late")
