@@ -223,14 +223,15 @@ def _share(made: MemoryParts, loaded: LoadedSettings, *, opened: Memory | None =
 
 def _owned_store(
     resources: ExitStack, loaded: LoadedSettings, folder: Path, *, embedder: Embedder, announced: bool
-) -> SnippetStore:
-    """The store of a memory that one process has open at a time; its lock tells who that is."""
-    settings, location = loaded.settings, loaded.location
+) -> tuple[Journal, SnippetStore]:
+    """The journal and the store of a memory that one process has open at a time; a lock tells who that is."""
+    settings, location, journal = loaded.settings, loaded.location, None
     if is_url(location):
         resources.callback(Ownership(owner_note(location, folder), what=f"the journal of {location!r}").release)
+        journal = resources.enter_context(closing(parts.journal_of(settings, folder)))
     else:
         finish_move(folder)
-    store = parts.store_for(settings, location, folder=folder, embedder=embedder)
+    store = parts.store_for(settings, location, folder=folder, embedder=embedder, journal=journal)
     resources.callback(store.close)
     if announced:
         announce(folder, share=settings.share)
@@ -238,7 +239,7 @@ def _owned_store(
     places.remove_abandoned(folder)
     for draft in folder.glob("*.jsonl.new"):  # left by a process that was killed
         draft.unlink()
-    return store
+    return journal or resources.enter_context(closing(parts.journal_of(settings, folder))), store
 
 
 def _role(loaded: LoadedSettings) -> Role:
@@ -314,8 +315,8 @@ def open_parts(
         if loaded.is_shared:  # nobody owns it
             journal, store = _shared_store(resources, loaded, folder, embedder=embedder, labeler=labeler, role=role)
         else:
-            store = _owned_store(resources, loaded, folder, embedder=embedder, announced=not process.is_read_only)
-            journal = resources.enter_context(closing(parts.journal_of(settings, folder)))
+            announced = not process.is_read_only
+            journal, store = _owned_store(resources, loaded, folder, embedder=embedder, announced=announced)
         places.check_whole(location, collection=settings.collection, journal=journal, store=store)
         if hasattr(embedder, "close"):  # one that is served elsewhere keeps connections
             resources.callback(embedder.close)

@@ -108,10 +108,8 @@ def reindex_memory(
             _make_room(loaded, journal, embedder=embedder, adopt=adopt)
         else:
             path = stack.enter_context(places.next_store(folder, embedder_name=embedder.name))
-        shared = journal if loaded.is_shared else None
-        store = parts.store_for(chosen, location, folder=folder, path=path, embedder=embedder, journal=shared)
+        store = parts.store_for(chosen, location, folder=folder, path=path, embedder=embedder, journal=journal)
         stack.callback(store.close)
-        places.give_texts(store, journal)
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
         reached, written = journal.last_change(), repair.rebuild(ingestor) if on_server else ingestor.snippets.rebuild()
         result = Reindexed(store.count(), written, embedder.name)
@@ -383,24 +381,16 @@ def _restore_shared(loaded: LoadedSettings, files: Sequence[Path], *, reindex: C
     return _compare(loaded, loaded.location, folder)
 
 
-@contextmanager
-def _opened(loaded: LoadedSettings, location: str, folder: Path) -> Iterator[Ingestor]:
-    """Journal and store of a memory that is all there."""
+def _compare(loaded: LoadedSettings, location: str, folder: Path) -> Restored:
+    """Compare journal and store of a memory that is all there."""
     settings = loaded.settings
     embedder = parts.embedder_for(settings)
-    with ExitStack() as stack:
-        journal = stack.enter_context(closing(parts.journal_of(settings, folder)))
-        shared = journal if loaded.is_shared else None
-        store = parts.store_for(settings, location, folder=folder, embedder=embedder, journal=shared)
-        stack.callback(store.close)
-        places.give_texts(store, journal)
-        yield Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
-
-
-def _compare(loaded: LoadedSettings, location: str, folder: Path) -> Restored:
-    with _opened(loaded, location, folder) as ingestor:
-        tenants = ingestor.journal.tenants()
-        found = [repair.verify(ingestor, tenant=tenant) for tenant in tenants]
+    with closing(parts.journal_of(settings, folder)) as journal:
+        store = parts.store_for(settings, location, folder=folder, embedder=embedder, journal=journal)
+        with closing(store):
+            ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
+            tenants = journal.tenants()
+            found = [repair.verify(ingestor, tenant=tenant) for tenant in tenants]
     return Restored(
         folder=folder,
         tenants=len(tenants),

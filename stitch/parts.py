@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from stitch.lifecycle.folder import JOURNAL_FILE, is_url
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stitch.core import Embedder, FilterSelector, Labeler, SnippetStore
+    from stitch.core import Embedder, FilterSelector, Labeler, MemorySnippet, SnippetStore
     from stitch.ingest.redact import Redact
     from stitch.journal import Journal
     from stitch.label.model.offline import OfflineLabeler
@@ -235,8 +236,8 @@ def store_for(
     *,
     folder: Path,
     embedder: Embedder,
-    path: Path | None = None,
     journal: Journal | None = None,
+    path: Path | None = None,
 ) -> SnippetStore:
     """The store of a memory, opened.
 
@@ -245,22 +246,29 @@ def store_for(
         location: A folder, or the URL of a server.
         folder: Where the journal is.
         embedder: Makes its vectors.
+        journal: The journal; needed on a server, which may be told no texts.
         path: Where the store is built that is not yet where it serves.
-        journal: One that several processes share, and the store with it.
     """
     if is_url(location):
         from stitch.lifecycle.folder import journal_id
         from stitch.store import ServerStore
 
+        assert journal is not None
         return ServerStore(
             server_of(settings, location),
-            journal=(journal and journal.shared_id) or journal_id(folder),
+            journal=journal.shared_id or journal_id(folder),
             embedder_name=embedder.name,
             dimension=embedder.dimension,
+            from_journal=partial(_snippet_of, journal),
         )
     from stitch.store import QdrantStore
 
     return QdrantStore(path or folder, embedder_name=embedder.name, dimension=embedder.dimension)
+
+
+def _snippet_of(journal: Journal, tenant: str, trajectory: str, step: str) -> MemorySnippet | None:
+    entry = journal.entry(tenant, trajectory, step)
+    return None if entry is None else entry.snippet()
 
 
 def server_of(settings: Settings, location: str) -> Server:

@@ -24,11 +24,10 @@ from stitch.core.files import (
 from stitch.errors import InputError, JournalError, SettingsError, StoreError, StoreLockedError, system_errors
 from stitch.ingest.snippets import SNIPPETS
 from stitch.journal.database import is_postgres
-from stitch.store import QdrantStore
 from stitch.store.owner import Ownership
 
 if TYPE_CHECKING:
-    from stitch.core import MemorySnippet, SnippetStore
+    from stitch.core import SnippetStore
     from stitch.journal import Journal
 
 JOURNAL_FILE = "journal.sqlite"
@@ -253,17 +252,6 @@ def check_restored(location: str, folder: Path) -> None:
         )
 
 
-def give_texts(store: SnippetStore, journal: Journal) -> None:
-    """Have a store that may keep no texts take them from a journal."""
-
-    def snippet_of(tenant: str, trajectory: str, step: str) -> MemorySnippet | None:
-        entry = journal.entry(tenant, trajectory, step)
-        return None if entry is None else entry.snippet()
-
-    if isinstance(store, QdrantStore):
-        store.from_journal = snippet_of
-
-
 def check_whole(location: str, *, collection: str, journal: Journal, store: SnippetStore) -> None:
     """Refuse a collection that holds nothing of a memory: a search of it would find nothing, and look like one.
 
@@ -272,7 +260,6 @@ def check_whole(location: str, *, collection: str, journal: Journal, store: Snip
     Raises:
         StoreError: It is empty and the memory is not.
     """
-    give_texts(store, journal)
     if store.count() or not journal.counts().stored:
         return
     if not is_url(location):

@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
@@ -94,10 +94,6 @@ class Server:
         self._order.extend(url for part in self.url.split(",") if (url := part.strip()))
         for url in self._order:
             self._check_address(url)
-
-    def named(self, collection: str) -> Server:
-        """The same server with another collection, and connections of its own."""
-        return replace(self, collection=collection)
 
     @property
     def what(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
@@ -70,8 +70,6 @@ class QdrantStore:
 
     _most_cached = 8_192
     """So many snippets are kept as they were read."""
-    from_journal: Callable[[str, str, str], MemorySnippet | None] | None = None
-    """Gives the snippet of a step by tenant, trajectory and id, where a server is told no text (`Server.minimal`)."""
 
     def _kept(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """The part of a payload that is kept."""

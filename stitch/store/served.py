@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stitch.core.process import in_each_fork
 from stitch.core.snippets import MemorySnippet
-from stitch.errors import StoreError, StoreUnavailableError
+from stitch.errors import StoreUnavailableError
 from stitch.store.client import ClientPoints
 from stitch.store.collection import Kind, opened
 from stitch.store.connection import Server
@@ -25,6 +25,8 @@ class ServerStore(QdrantStore):
         journal: The id of the journal.
         embedder_name: Who makes its vectors.
         dimension: Their length.
+        from_journal: Gives the snippet of a step by tenant, trajectory and id, where a server is told no text
+            (`Server.minimal`).
 
     Raises:
         StoreUnavailableError: The server does not answer.
@@ -34,8 +36,16 @@ class ServerStore(QdrantStore):
 
     _most_cached = 0  # other processes may write there, too
 
-    def __init__(self, server: Server, *, journal: str, embedder_name: str, dimension: int) -> None:
-        self.path, self._server = None, server
+    def __init__(
+        self,
+        server: Server,
+        *,
+        journal: str,
+        embedder_name: str,
+        dimension: int,
+        from_journal: Callable[[str, str, str], MemorySnippet | None] = lambda *_: None,
+    ) -> None:
+        self.path, self._server, self._from_journal = None, server, from_journal
         self._begin(server.what, location=server.url, dimension=dimension)
         try:
             self._use(ClientPoints(server, opened(server, Kind(journal, embedder_name, dimension))))
@@ -72,6 +82,4 @@ class ServerStore(QdrantStore):
     def _made(self, payload: Mapping[str, Any], *, validate: bool = False) -> MemorySnippet | None:
         if "text" in payload:
             return super()._made(payload, validate=validate)
-        if self.from_journal is None:
-            raise StoreError(f"{self._what} has no texts, and no journal gives them")
-        return self.from_journal(payload["tenant"], payload["trajectory"], payload["step"])
+        return self._from_journal(payload["tenant"], payload["trajectory"], payload["step"])

@@ -9,6 +9,7 @@ import random
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def make_server(request: pytest.FixtureRequest) -> Iterator[MakeServer]:
 
     yield make
     for server in made:
-        with closing(server.named(server.collection)) as there:
+        with closing(replace(server)) as there:
             drop(there)
 
 

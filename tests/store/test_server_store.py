@@ -96,8 +96,7 @@ def test_a_server_that_is_told_the_least_hears_no_text_and_the_journal_gives_it(
     told = record.snippet.model_copy(update={"summary": "Archaeopteryx", "asks": ("Which Quetzalcoatlus?",)})
     record = record._replace(snippet=told)
     said = {("t", "trip", "1"): told}
-    with closing(open_store(qdrant, minimal=True)) as store:
-        store.from_journal = lambda *place: said.get(place)
+    with closing(open_store(qdrant, minimal=True, from_journal=lambda *place: said.get(place))) as store:
         store.put([record])
         query = DensityQuery(tenant="t", vector=record.vector, words={7: 1.0})
         assert [hit.snippet for hit in store.rank(query)] == [told]
