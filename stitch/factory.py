@@ -294,7 +294,6 @@ def open_parts(
     folder = loaded.folder
     if must_exist and not loaded.is_shared:
         places.check_there(location, folder)
-    places.check_restored(location, folder)
     with ExitStack() as resources:
         process = ForkGuard(f"the memory {location!r}")
         if not is_url(location) and cannot_be_written(folder):

@@ -22,9 +22,18 @@ from stitch import parts
 from stitch.config import LoadedSettings, load_settings
 from stitch.core import tenant_name
 from stitch.core.files import copy_private, make_private_folder, refuse_links
-from stitch.errors import InputError, ReadOnlyError, StitchError, StoreError, StoreLockedError, system_reason
+from stitch.errors import (
+    InputError,
+    ReadOnlyError,
+    StitchError,
+    StoreError,
+    StoreLockedError,
+    StoreMismatchError,
+    system_reason,
+)
 from stitch.factory import open_memory
 from stitch.ingest import Ingestor
+from stitch.ingest.snippets import SNIPPETS
 from stitch.journal import Journal, check_version, copy_running
 from stitch.label.local import LocalLabeler
 from stitch.lifecycle import backup as backups
@@ -33,7 +42,6 @@ from stitch.lifecycle import repair
 from stitch.lifecycle.backup import BackedUp
 from stitch.lifecycle.folder import (
     JOURNAL_FILE,
-    UNFINISHED_FILE,
     is_url,
     owner_note,
     restoring_in,
@@ -78,9 +86,9 @@ def reindex_memory(
     before. An interrupted run is taken up where it was.
 
     A collection on a server is filled again where it is. One that was made for other vectors, by another version, or
-    otherwise than the settings say is dropped first; then there is no memory until this is done. With `adopt` one is
-    dropped with what others have put there (`adoption` says what that is); then an empty journal is begun if there is
-    none. Where several processes share the memory, end them first.
+    otherwise than the settings say is dropped first; after an interruption the next opening fills it. With `adopt` one
+    is dropped with what others have put there (`adoption` says what that is); then an empty journal is begun if there
+    is none. Where several processes share the memory, end them first.
 
     Raises:
         InputError: There is no memory.
@@ -117,16 +125,15 @@ def reindex_memory(
         if path is not None:
             places.put_in_place(folder)
         journal.record_projected(ingestor.snippets.name, reached)
-        (folder / UNFINISHED_FILE).unlink(missing_ok=True)
     return result
 
 
 def _make_room(loaded: LoadedSettings, journal: Journal, *, embedder: Embedder, adopt: bool) -> None:
-    """Drop the collection of a memory where it is made for something else; until it is filled, the folder says so."""
+    """Drop the collection of a memory where it is made for something else; who opens the memory then fills it."""
     kind = Kind(journal.shared_id or places.journal_id(loaded.folder), embedder.name, embedder.dimension)
-    unfinished = loaded.folder / UNFINISHED_FILE
+    journal.record_projected(SNIPPETS, 0)
     with closing(parts.server_of(loaded.settings, loaded.location)) as connection:
-        make_room(connection, kind, adopt=adopt, dropping=unfinished.touch)
+        make_room(connection, kind, adopt=adopt)
 
 
 def adoption(memory: str | Path | None = None, *, config: str | Path | None = None, **settings: Any) -> Adoption | None:
@@ -213,8 +220,8 @@ def restore_memory(
 ) -> Restored:
     """Make a memory of a backup: check it, copy it, build the store from its journal, compare the two.
 
-    Until all this is done there is no memory at the place that is named, or on a server none that can be opened; an
-    interrupted call is to be repeated.
+    Until all this is done there is no memory at the place that is named; an interrupted call is to be repeated. A
+    collection that is another journal's is not touched: `reindex_memory` adopts it.
 
     In a folder, nothing may be there yet. Another `embedder` than before may be named.
 
@@ -227,29 +234,27 @@ def restore_memory(
     location, folder = loaded.location, loaded.folder
     places.check_not_served(location)
     files = backups.check_backup(backup)
-    identity = None
-    if is_url(location) and (folder / UNFINISHED_FILE).exists():
-        identity = places.journal_id(folder)  # the collection has it already
-        shutil.rmtree(folder)  # what an interrupted call has made
     if loaded.is_shared:
         return _restore_shared(loaded, files, reindex=partial(reindex_memory, memory, config=config, **settings))
     backups.check_empty(folder)
     making = restoring_in(folder)
+    where, settings = (location, {**settings, "journal": str(making)}) if is_url(location) else (str(making), settings)
+    identity = making / places.IDENTITY_FILE
     try:
+        known = identity.read_bytes() if identity.exists() else None  # a collection may have it already
         backups.remove_unfinished(making)
         make_private_folder(making, parents=True)
         for file in files:
             copy_private(file, making / file.name)
         _check_copy(making)
-        if is_url(location):
-            if identity is not None:
-                (making / places.IDENTITY_FILE).write_text(identity)
-            (making / UNFINISHED_FILE).touch()
+        if known is not None:
+            identity.write_bytes(known)
+        try:
+            reindex_memory(where, config=config, **settings)
+        except StoreMismatchError:
             backups.put_at(making, folder)
-            reindex_memory(location, config=config, **settings)
-            return _compare(loaded, location, folder)
-        reindex_memory(making, config=config, **settings)
-        found = _compare(loaded, str(making), making)
+            raise
+        found = _compare(loaded, where, making)
         backups.put_at(making, folder)
     except OSError as error:
         raise StoreError(

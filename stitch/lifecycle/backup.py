@@ -28,7 +28,7 @@ MANIFEST = "manifest.json"
 JOURNAL_FILE = "journal.sqlite"
 
 _OF_A_COPY = re.compile(
-    r"journal\.sqlite(-wal|-shm|-journal)?|manifest\.json|owner\.json|unfinished|store|reindex|.+\.jsonl"
+    r"journal\.sqlite(-wal|-shm|-journal)?|manifest\.json|owner\.json|journal\.id|store|reindex|.+\.jsonl"
 )
 """What stands in the folder of a copy that is being made, or of a memory that is made from one."""
 _IN_A_BACKUP = re.compile(r"journal\.sqlite|[^/\\]+\.jsonl")

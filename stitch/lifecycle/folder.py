@@ -44,8 +44,6 @@ OWNER_FILE = "owner.json"
 """Who has it open: beside the journal of a memory on a server, inside the store of one in a folder."""
 SERVED = "stitch+"
 """Before `http://` or `https://`: a memory is served there, and not a Qdrant server."""
-UNFINISHED_FILE = "unfinished"
-"""Beside the journal of a memory on a server: its snippets are not all there yet, it is being restored."""
 
 NEXT_FOLDER = "reindex"
 """Where in the folder of a memory its next store is built."""
@@ -240,27 +238,16 @@ def remove_abandoned(folder: Path) -> None:
             claim.release()
 
 
-def check_restored(location: str, folder: Path) -> None:
-    """Refuse a memory on a server that is being restored.
-
-    Raises:
-        StoreError: It is not wholly restored.
-    """
-    if is_url(location) and (folder / UNFINISHED_FILE).exists():
-        raise StoreError(
-            f"the memory {location!r} is not wholly restored", hint=f"stitch reindex --memory {location} finishes it"
-        )
-
-
 def check_whole(location: str, *, collection: str, journal: Journal, store: SnippetStore) -> None:
     """Refuse a collection that holds nothing of a memory: a search of it would find nothing, and look like one.
 
-    A store in a folder that holds nothing is filled from the journal when the memory is opened.
+    A store in a folder that holds nothing is filled from the journal when the memory is opened, and so is a collection
+    of which the journal says that it may lack anything.
 
     Raises:
         StoreError: It is empty and the memory is not.
     """
-    if store.count() or not journal.counts().stored:
+    if store.count() or not journal.counts().stored or not journal.projected(SNIPPETS):
         return
     if not is_url(location):
         journal.record_projected(SNIPPETS, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.errors import StoreError, StoreMismatchError
@@ -193,8 +193,8 @@ def adopted(server: Server, *, journal: str) -> Adoption | None:
     return Adoption(found.kind.journal, count(server))
 
 
-def make_room(server: Server, kind: Kind, *, adopt: bool, dropping: Callable[[], None]) -> None:
-    """Drop a collection that is made for something else, or otherwise than its options want it; `dropping` comes first.
+def make_room(server: Server, kind: Kind, *, adopt: bool) -> None:
+    """Drop a collection that is made for something else, or otherwise than its options want it.
 
     With `adopt` it is dropped though others may have put something there.
 
@@ -214,7 +214,6 @@ def make_room(server: Server, kind: Kind, *, adopt: bool, dropping: Callable[[],
             f"{server.what} is not built anew: {reason}",
             hint="name another with STITCH_COLLECTION, or see with --adopt --dry-run what would be dropped",
         )
-    dropping()
     drop(server)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from doubles.qdrant import LoopbackQdrant
 from stitch import Step, open_memory
-from stitch.errors import StoreError, StoreMismatchError
+from stitch.errors import StoreMismatchError
 from stitch.ingest.snippets import SnippetProjection
 from stitch.lifecycle.folder import journal_id
 from stitch.lifecycle.selection import Selector
@@ -50,7 +50,7 @@ def test_a_collection_is_filled_again_where_it_is_while_it_serves(
     assert set(server.collections) == {"old"}
 
 
-def test_a_collection_that_is_made_anew_is_no_memory_until_it_is_filled(
+def test_a_collection_that_is_made_anew_is_filled_by_the_next_opening_after_an_interruption(
     server: LoopbackQdrant, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     anew: dict[str, Any] = {"collection": "old", "qdrant": {"replication_factor": 2}, **settings}
@@ -58,10 +58,6 @@ def test_a_collection_that_is_made_anew_is_no_memory_until_it_is_filled(
         broken.setattr(SnippetProjection, "put", lambda *_: [][0])
         with pytest.raises(IndexError):
             reindex_memory(server.url, **anew)
-    with pytest.raises(StoreError, match="not wholly restored") as refused:
-        open_memory(server.url, tenant="ann", **anew)
-    assert "stitch reindex" in refused.value.hint
-    assert reindex_memory(server.url, **anew) == (6, 6, "minilm-static-256-v2")
     with open_memory(server.url, tenant="ann", **anew) as memory:
         assert memory.lifecycle.verify() == (3, 3, ())
 
@@ -111,3 +107,19 @@ def test_a_memory_restored_elsewhere_is_another_journal_and_takes_the_collection
     assert reindex_memory(server.url, adopt=True, **there).snippets == 6
     with open_memory(server.url, tenant="ann", **there) as memory:
         assert memory.lifecycle.verify() == (3, 3, ())
+
+
+def test_a_restore_to_a_server_that_breaks_off_is_no_memory_and_is_repeated(
+    server: LoopbackQdrant, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup_memory(server.url, collection="old", to=tmp_path / "backup", **settings)
+    there: dict[str, Any] = {"journal": str(tmp_path / "restored"), "collection": "new"}
+    with monkeypatch.context() as broken:
+        broken.setattr(SnippetProjection, "put", lambda *_: [][0])
+        with pytest.raises(IndexError):
+            restore_memory(tmp_path / "backup", memory=server.url, **there)
+    assert not (tmp_path / "restored").exists()
+    assert restore_memory(tmp_path / "backup", memory=server.url, **there)[1:] == (2, 6, 6, 0)
+    with open_memory(server.url, tenant="ann", **there) as memory:
+        assert memory.lifecycle.verify() == (3, 3, ())
+    assert not list(tmp_path.glob("*.restoring"))
