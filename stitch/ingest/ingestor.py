@@ -158,7 +158,8 @@ class Ingestor:
         parts: dict[str, Any] = {
             "journal": journal, "states": self.states, "labeling": self.labeling, "snippets": self.snippets,
             "store_health": self.store_health, "searches": self.searches, "stand_back": self._stand_back,
-            "notice": self.notice, "vectors": vectors, "threads": label_threads, "flushed": self._checkpoint_when_due,
+            "notice": self.notice, "vectors": vectors, "label_threads": label_threads,
+            "flushed": self._checkpoint_when_due,
         }  # fmt: skip
         self.role = role
         self.worker = (

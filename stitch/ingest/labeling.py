@@ -5,9 +5,9 @@ Earlier steps that later ones show to have been misread are corrected, with what
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from stitch.core import (
@@ -62,6 +62,7 @@ class JournaledReplies:
         self._journal.drop_replies(*self._names)
 
 
+@dataclass(eq=False, kw_only=True)
 class Labeling:
     """Labels the steps of trajectories, each after those before it.
 
@@ -69,27 +70,20 @@ class Labeling:
     early, because it waited long enough or because labels are wanted now, the cut is in the journal before the model is
     asked, and so is each reply before anything is made of it. So labels after an interruption are those that would have
     been made without it, and nothing is paid for twice.
-    `stand_back` is called before each few steps, so that others can go first.
     """
 
-    def __init__(
-        self,
-        *,
-        journal: Journal,
-        labeler: Labeler,
-        states: TrajectoryStates,
-        searches: SearchPriority,
-        stand_back: Callable[[], None],
-        notice: Callable[[MemoryEvent], None],
-        clock: Callable[[], float] = time.time,
-        timer: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._journal = journal
-        self._labeler = labeler
-        self._batching = labeler if isinstance(labeler, BatchingLabeler) else None
-        self._states = states
-        self._searches, self._stand_back = searches, stand_back
-        self._notice, self._clock, self._timer = notice, clock, timer
+    journal: Journal
+    labeler: Labeler
+    states: TrajectoryStates
+    searches: SearchPriority
+    stand_back: Callable[[], None]
+    """Called before each few steps, so that others can go first."""
+    notice: Callable[[MemoryEvent], None]
+    clock: Callable[[], float]
+    timer: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        self._batching = self.labeler if isinstance(self.labeler, BatchingLabeler) else None
 
     @property
     def lets_wait(self) -> bool:
@@ -106,7 +100,7 @@ class Labeling:
             return len(waiting)
         if cut := self._cut(state, waiting):
             return cut
-        now, seen = self._timer(), state.seen
+        now, seen = self.timer(), state.seen
         while seen and seen[0][0] < waiting[0].seq:
             seen.popleft()
         if not seen or seen[-1][0] < waiting[-1].seq:
@@ -136,16 +130,16 @@ class Labeling:
             CallInterruptedError: The same, because the memory is about to be closed.
         """
         steps = [entry.step for entry in entries]
-        replies = JournaledReplies(self._journal, tenant=state.tenant, trajectory=state.trajectory)
+        replies = JournaledReplies(self.journal, tenant=state.tenant, trajectory=state.trajectory)
         if self._batching is not None:
-            self._journal.record_cut(state.tenant, state.trajectory, entries[-1].position + 1)
-        session, labels = self._states.session(state), list[StepLabels]()
+            self.journal.record_cut(state.tenant, state.trajectory, entries[-1].position + 1)
+        session, labels = self.states.session(state), list[StepLabels]()
         try:
             with charged_to(state.tenant), led_by(state.key), keeping_replies(replies):
                 for piece in self._pieces(steps, replies):
                     labels += session.label(piece)
             if len(labels) != len(steps):
-                raise ReplyError(f"labeler {self._labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
+                raise ReplyError(f"labeler {self.labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
             encoded = [
                 (entry.seq, encode_labels(made, step=entry.id)) for entry, made in zip(entries, labels, strict=True)
             ]
@@ -156,11 +150,11 @@ class Labeling:
             if isinstance(error, (ModelError, CallInterruptedError)):
                 raise
             # A bug in a labeler must neither lose a step nor lock the memory.
-            raise ReplyError(f"labeler {self._labeler.name!r} broke: {type(error).__name__}: {error}") from error
+            raise ReplyError(f"labeler {self.labeler.name!r} broke: {type(error).__name__}: {error}") from error
         position = entries[-1].position + 1
         # What a model made of more than these steps, such as merges, is in no label: it is kept together with them.
-        checkpoint = self._states.checkpoint(session, position=position) if replies.asked else None
-        self._journal.record_labels(encoded, checkpoint=checkpoint)
+        checkpoint = self.states.checkpoint(session, position=position) if replies.asked else None
+        self.journal.record_labels(encoded, checkpoint=checkpoint)
         state.position = position
         if checkpoint is not None:
             state.saved, state.saved_bytes = position, len(checkpoint.session)
@@ -177,9 +171,9 @@ class Labeling:
         if self._batching is None:
             return []
         revised = list[Entry]()
-        session = self._states.session(state)
+        session = self.states.session(state)
         for entry, right in self._misread(session, tenant=state.tenant, trajectory=state.trajectory):
-            with self._states.corrected(state, entry, step=entry.step, labels=right) as checkpoint:
+            with self.states.corrected(state, entry, step=entry.step, labels=right) as checkpoint:
                 self._correct(entry, right, checkpoint=checkpoint)
             revised.append(entry._replace(state=StepState.LABELED, reason="", labels=right))
         return revised
@@ -188,37 +182,37 @@ class Labeling:
         """The same for a labeling that no state holds; who calls this writes down what it remembers then."""
         for entry, right in self._misread(session, tenant=tenant, trajectory=trajectory):
             assert entry.labels is not None  # or there were nothing to settle
-            place = place_of(self._journal, entry)
+            place = place_of(self.journal, entry)
             session.correct(place, before=(entry.step, entry.labels), after=(entry.step, right))
             self._correct(entry, right, checkpoint=None)
 
     def _misread(self, session: LineageSession, *, tenant: str, trajectory: str) -> Iterator[tuple[Entry, StepLabels]]:
         """The steps that a labeling has misread, as they are, and with the labels that are right."""
         for step in session.unsettled():
-            entry = self._journal.entry(tenant, trajectory, step)
+            entry = self.journal.entry(tenant, trajectory, step)
             there = entry is not None and entry.state is not StepState.RETIRED
             right = session.settle(step, entry.labels if entry is not None and there else None)
             if entry is not None and right is not None:
                 yield entry, right
 
     def _correct(self, entry: Entry, right: StepLabels, *, checkpoint: Checkpoint | None) -> None:
-        by = f"model {self._labeler.name}"  # nobody takes that for a person, whose labels stay
-        self._journal.correct(entry.seq, step=entry.step, labels=right, at=self._clock(), by=by, checkpoint=checkpoint)
-        self._notice(StepCorrected(tenant=entry.tenant, trajectory=entry.trajectory, step=entry.id, by=by))
+        by = f"model {self.labeler.name}"  # nobody takes that for a person, whose labels stay
+        self.journal.correct(entry.seq, step=entry.step, labels=right, at=self.clock(), by=by, checkpoint=checkpoint)
+        self.notice(StepCorrected(tenant=entry.tenant, trajectory=entry.trajectory, step=entry.id, by=by))
 
     def _pieces(self, steps: Sequence[Step], replies: JournaledReplies) -> Iterator[Sequence[Step]]:
         """Cut steps for a session, and stand back before each piece; who asks a model lets others go anyway."""
         start = 0
         while start < len(steps):
-            self._stand_back()
-            size = _AT_ONCE if self._searches.wanted else _AT_ONCE_ALONE
+            self.stand_back()
+            size = _AT_ONCE if self.searches.wanted else _AT_ONCE_ALONE
             end = start + size if self._batching is None and not replies.asked else len(steps)
             yield steps[start:end]
             start = end
 
     def _cut(self, state: TrajectoryState, entries: Sequence[Entry]) -> int:
         """Number of these entries before the last cut; 0 if it is behind them."""
-        cut = self._journal.cut(state.tenant, state.trajectory)
+        cut = self.journal.cut(state.tenant, state.trajectory)
         return sum(entry.position < cut for entry in entries)
 
     def _whole_windows(self, labeler: BatchingLabeler, entries: Sequence[Entry]) -> int:

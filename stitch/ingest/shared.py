@@ -51,7 +51,7 @@ class DelegatingWorker(Worker):
 
     def finish(self, tenant: str, trajectory: str) -> int:
         """Wait until a worker has done what it can of a trajectory; return how many steps were open."""
-        count = sum(1 for _ in self._journal.entries(tenant, trajectory, states=UNFINISHED))
+        count = sum(1 for _ in self.journal.entries(tenant, trajectory, states=UNFINISHED))
         self._queue.finish([(tenant, trajectory)])
         return count
 
@@ -95,32 +95,32 @@ class FencedWorker(Worker):
                 left = UNFINISHED if whole else (StepState.LABELED,)
                 self.work_off(state, self.accepted(state, states=left), awaited=True)
                 waiting = self._label(state, upto=upto)
-            self._flushed()
+            self.flushed()
         except ConflictError:
             self._put_again(tenant, trajectory, put)
             raise
         finally:
             del self._put_by_state[tenant, trajectory]
-        if self._store_health.reason:
-            self._store_health.check()
+        if self.store_health.reason:
+            self.store_health.check()
         return waiting
 
     def accepted(
         self, state: TrajectoryState, *, start: int = 0, states: Collection[StepState] = tuple(StepState)
     ) -> Iterator[Entry]:
         """The steps of a trajectory, also those that others accept meanwhile: nobody has put them yet."""
-        return self._journal.entries(state.tenant, state.trajectory, start=start, states=states)
+        return self.journal.entries(state.tenant, state.trajectory, start=start, states=states)
 
     def _label(self, state: TrajectoryState, *, upto: int) -> int:
         while waiting := list(islice(self.accepted(state, start=state.position), BATCH_STEPS)):
             due = sum(entry.position < upto for entry in waiting)
-            ready = max(due, self._labeling.ready(state, waiting))
+            ready = max(due, self.labeling.ready(state, waiting))
             before = state.position
             self.work_off(state, waiting[:ready], awaited=True)
             if state.position == before:  # they wait for a window, or cannot be labeled now
                 if ready:
                     return 0
-                self.show(self._snippets.missing(waiting))
+                self.show(self.snippets.missing(waiting))
                 return waiting[-1].position + 1
             if ready == len(waiting) < BATCH_STEPS:  # what came meanwhile has a job of its own
                 return 0
@@ -128,22 +128,22 @@ class FencedWorker(Worker):
 
     def _put_snippets(self, entries: Sequence[Entry], *, with_vectors: bool, stand_back: Callable[[], None]) -> None:
         if time.monotonic() < self._away_until:
-            self._store_health.check()
+            self.store_health.check()
         try:
-            self._snippets.put(self._snippets.records(entries))
+            self.snippets.put(self.snippets.records(entries))
         except StoreUnavailableError as error:
             self.lose(error)
             raise
-        self._store_health.regain()
+        self.store_health.regain()
         self._put_by_state[entries[0].tenant, entries[0].trajectory] += entries
 
     def _put_again(self, tenant: str, trajectory: str, put: Sequence[Entry]) -> None:
         """Bring steps that were put up to the journal: erase those that are gone, put the others again."""
-        there = {entry.id for entry in self._journal.entries_of([each.seq for each in put])}
+        there = {entry.id for entry in self.journal.entries_of([each.seq for each in put])}
         if gone := [each.id for each in put if each.id not in there]:
-            self._snippets.erase(tenant, trajectory=trajectory, steps=gone)
-        again = (self._journal.entry(tenant, trajectory, each.id) for each in put)
-        self._snippets.bring_up([each.seq for each in again if each is not None])
+            self.snippets.erase(tenant, trajectory=trajectory, steps=gone)
+        again = (self.journal.entry(tenant, trajectory, each.id) for each in put)
+        self.snippets.bring_up([each.seq for each in again if each is not None])
 
     def _leave(self, *, after_s: float = 0.0) -> None:
         """Take note that the store is away: the queue knows what waits."""

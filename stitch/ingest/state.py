@@ -87,6 +87,7 @@ class TrajectoryState:
         return min(self.position, _LONG_STEPS)
 
 
+@dataclass(eq=False, kw_only=True)
 class TrajectoryStates:
     """The trajectories that were used last, ready to go on; all others can be resumed from the journal.
 
@@ -94,30 +95,23 @@ class TrajectoryStates:
     those in use stay.
     """
 
-    def __init__(
-        self,
-        *,
-        journal: Journal,
-        labeler: Labeler,
-        notice: Callable[[MemoryEvent], None],
-        limit: int,
-        checkpoint_steps: int,
-        hold: Callable[..., AbstractContextManager[Turn]],
-    ) -> None:
-        self._journal = journal
-        self._hold = hold
-        self._labeler = labeler
-        self._notice = notice
-        self._limit = limit
-        self._checkpoint_steps = checkpoint_steps
+    journal: Journal
+    labeler: Labeler
+    notice: Callable[[MemoryEvent], None]
+    limit: int
+    checkpoint_steps: int
+    hold: Callable[..., AbstractContextManager[Turn]]
+    """Holds a trajectory that other processes may hold; see `Journal.exclusive` and `Journal.fenced`."""
+
+    def __post_init__(self) -> None:
         self._states: OrderedDict[tuple[str, str], TrajectoryState] = OrderedDict()
         self._inventories = TenantInventories()
         self._saved: OrderedDict[tuple[str, str], LabelInventory] = OrderedDict()
         """Label spaces as checkpoints have them: of trajectories that nobody has used since."""
         self._shown: OrderedDict[tuple[str, str], tuple[LabelInventory, LabelInventory]] = OrderedDict()
         """The label spaces that were asked for last, with retired steps and without."""
-        self._shared = journal.shared_id is not None
-        self._followed = journal.last_change() if self._shared else 0
+        self._shared = self.journal.shared_id is not None
+        self._followed = self.journal.last_change() if self._shared else 0
         """The last change that `inventory` has seen."""
         self._lock = threading.RLock()
 
@@ -129,14 +123,14 @@ class TrajectoryStates:
             try:
                 with state.lock:
                     try:
-                        with self._hold(tenant, trajectory, since=state.left) as turn:
+                        with self.hold(tenant, trajectory, since=state.left) as turn:
                             if turn.changed and state.position != _UNKNOWN:
                                 self.forget(state)
                                 forget_trajectory(trajectory, tenant=tenant)
                             self._locate(state)
                             before = state.position
                             yield state
-                            wait = max(self._checkpoint_steps, state.saved_bytes // _CHECKPOINT_BYTES)
+                            wait = max(self.checkpoint_steps, state.saved_bytes // _CHECKPOINT_BYTES)
                             if state.position - state.saved >= wait:
                                 self._save(state)
                         state.left = turn.left
@@ -151,7 +145,7 @@ class TrajectoryStates:
         """The labeling of a trajectory, where it stands; labels that were made are taken in, never made again."""
         if state.session is None:
             key = state.tenant, state.trajectory
-            session, checkpoint = taken_up(self._journal, self._labeler, *key, position=state.position)
+            session, checkpoint = taken_up(self.journal, self.labeler, *key, position=state.position)
             state.saved, state.inventory = 0, LabelInventory()
             if checkpoint is not None:
                 state.saved, state.inventory = checkpoint.position, checkpoint.inventory
@@ -192,7 +186,7 @@ class TrajectoryStates:
         if entry.labels is None or labels is None:
             learnt = entry.labels is labels  # neither: nothing was made of the step yet
         else:
-            place = place_of(self._journal, entry)
+            place = place_of(self.journal, entry)
             learnt = session.correct(place, before=(entry.step, entry.labels), after=(step, labels))
         if learnt:
             state.inventoried = _UNKNOWN
@@ -215,7 +209,7 @@ class TrajectoryStates:
             self._replay(state, left=left)
 
     def _replay(self, state: TrajectoryState, *, left: int) -> None:
-        checkpoint = self._journal.checkpoint(state.tenant, state.trajectory)
+        checkpoint = self.journal.checkpoint(state.tenant, state.trajectory)
         if state.position - (checkpoint.position if checkpoint else 0) > left:
             self.session(state)
             self._save(state)
@@ -228,7 +222,7 @@ class TrajectoryStates:
             with self._lock:
                 kept = self._shown.get(key)
             if kept is None or kept[0] is not whole:  # who retires steps lets the label space be made anew
-                left = without_retired(whole, self._journal, tenant=tenant, trajectory=name)
+                left = without_retired(whole, self.journal, tenant=tenant, trajectory=name)
                 kept = self._keep(self._shown, key, (whole, left))
             return kept[1]
 
@@ -236,7 +230,7 @@ class TrajectoryStates:
             self._follow_others()
         if trajectory is not None:
             return shown(trajectory)
-        return self._inventories.union(tenant, trajectories=lambda: self._journal.trajectories(tenant), part=shown)
+        return self._inventories.union(tenant, trajectories=lambda: self.journal.trajectories(tenant), part=shown)
 
     def save(self) -> None:
         """Make a checkpoint of every labeling; waits for those that are going on."""
@@ -268,7 +262,7 @@ class TrajectoryStates:
 
     def _follow_others(self) -> None:
         """Let go of label spaces of trajectories that were changed since this was last asked."""
-        for change in self._journal.changes(after=self._followed):
+        for change in self.journal.changes(after=self._followed):
             self._followed = change.number
             if change.kind is ChangeKind.ACCEPTED:
                 continue
@@ -288,7 +282,7 @@ class TrajectoryStates:
                     del self._states[key]
 
     def _make_room(self) -> None:
-        excess = len(self._states) - self._limit
+        excess = len(self._states) - self.limit
         steps = sum(state.kept_steps for state in self._states.values()) - KEPT_STEPS
         for key, state in list(self._states.items()):
             if excess <= 0 and steps <= 0:
@@ -301,7 +295,7 @@ class TrajectoryStates:
 
     def _locate(self, state: TrajectoryState) -> None:
         if state.position == _UNKNOWN:
-            state.position = self._journal.labeled(state.tenant, state.trajectory)
+            state.position = self.journal.labeled(state.tenant, state.trajectory)
 
     def with_retired(self, tenant: str, trajectory: str) -> LabelInventory:
         """The label space of a trajectory in which retired steps count too; see `inventory`."""
@@ -309,12 +303,12 @@ class TrajectoryStates:
         with self._lock:
             live, known = key in self._states, self._saved.get(key)
         if not live:
-            labeled = self._journal.labeled(tenant, trajectory)
+            labeled = self.journal.labeled(tenant, trajectory)
             if not labeled:
                 return LabelInventory()
             if known is not None and known.steps == labeled:
                 return known
-            checkpoint = self._journal.checkpoint(tenant, trajectory)
+            checkpoint = self.journal.checkpoint(tenant, trajectory)
             if checkpoint and checkpoint.position == labeled:
                 with self._lock:
                     if key not in self._states:  # or somebody has begun to change it
@@ -322,7 +316,7 @@ class TrajectoryStates:
                 return checkpoint.inventory
         with self.pinned(tenant, trajectory) as state:
             if not state.lock.acquire(blocking=False):
-                saved = None if state.inventory.steps else self._journal.checkpoint(tenant, trajectory)
+                saved = None if state.inventory.steps else self.journal.checkpoint(tenant, trajectory)
                 return saved.inventory if saved is not None else state.inventory
             try:
                 self._locate(state)
@@ -348,18 +342,18 @@ class TrajectoryStates:
         """Let this be the label space of a held trajectory as it stands, and tell of merges that are new in it."""
         state.inventory, state.inventoried = inventory, state.position
         for merge in inventory.merges[state.merges :]:
-            self._notice(LabelsMerged(tenant=state.tenant, trajectory=state.trajectory, merge=merge))
+            self.notice(LabelsMerged(tenant=state.tenant, trajectory=state.trajectory, merge=merge))
         state.merges = len(inventory.merges)
 
     def checkpoint(self, session: LabelSession, *, position: int) -> Checkpoint:
         """The checkpoint of a labeling after so many steps, to be written down by whoever asks."""
-        return Checkpoint(self._labeler.name, position, session.save(), session.inventory())
+        return Checkpoint(self.labeler.name, position, session.save(), session.inventory())
 
     def _save(self, state: TrajectoryState) -> None:
         if state.session is not None and state.position > state.saved:
             inventory = self._inventory_now(state)
-            checkpoint = Checkpoint(self._labeler.name, state.position, state.session.save(), inventory)
-            self._journal.save_checkpoint(state.tenant, state.trajectory, checkpoint)
+            checkpoint = Checkpoint(self.labeler.name, state.position, state.session.save(), inventory)
+            self.journal.save_checkpoint(state.tenant, state.trajectory, checkpoint)
             state.saved, state.saved_bytes = state.position, len(checkpoint.session)
 
 

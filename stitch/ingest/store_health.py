@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from stitch.core import MemoryEvent, StoreAway, StoreBack
 from stitch.errors import StoreUnavailableError
@@ -13,20 +13,19 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 """After how long a store that is away is tried again: at first, and at most; each pause is twice the one before."""
 
 
+@dataclass(eq=False, kw_only=True)
 class StoreHealth:
     """Health of the store, as seen by whoever puts into it. Being away is a state, reported once.
 
     While it is away, nobody but who looks whether it is back waits for it: `check` refuses at once.
     """
 
-    def __init__(
-        self,
-        *,
-        notice: Callable[[MemoryEvent], None],
-        waiting: Callable[[], int],
-        timer: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._notice, self._waiting, self._timer = notice, waiting, timer
+    notice: Callable[[MemoryEvent], None]
+    waiting: Callable[[], int]
+    """Counts the steps that wait for the store."""
+    timer: Callable[[], float]
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._error: StoreUnavailableError | None = None
         self._since = 0.0
@@ -54,8 +53,8 @@ class StoreHealth:
         with self._lock:
             if self._error is not None:
                 return
-            self._error, self._since, self.pause_s = error, self._timer(), FIRST_PAUSE_S
-        self._notice(StoreAway(reason=error.message))
+            self._error, self._since, self.pause_s = error, self.timer(), FIRST_PAUSE_S
+        self.notice(StoreAway(reason=error.message))
 
     def next_pause(self) -> float:
         """The pause before the next try, in seconds; doubled each time it was in vain."""
@@ -68,5 +67,5 @@ class StoreHealth:
         with self._lock:
             if self._error is None:
                 return
-            away_s, self._error = self._timer() - self._since, None
-        self._notice(StoreBack(away_s=round(away_s, 3), waiting=self._waiting()))
+            away_s, self._error = self.timer() - self._since, None
+        self.notice(StoreBack(away_s=round(away_s, 3), waiting=self.waiting()))

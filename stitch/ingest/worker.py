@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import groupby, islice
 
 from stitch.core import MemoryEvent, MemorySnippet, StepsFailed, StepsStored, StepState
@@ -42,6 +43,7 @@ _PIECE_STEPS = 32
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, kw_only=True)
 class Worker:
     """Takes trajectories from the state that the journal names to the next one, until nothing is left.
 
@@ -51,37 +53,32 @@ class Worker:
     While the store cannot be reached nothing fails: steps wait, labeled, and a thread puts them when it is back. So
     they do, in the store with zeros for a vector, where vectors follow.
 
-    `stand_back` is called before each piece of work, so that others can go first, and `flushed` when something was put
-    and nothing is held.
     """
 
     follows = False
     """Whether labels are never waited for by who adds."""
 
-    def __init__(
-        self,
-        *,
-        journal: Journal,
-        states: TrajectoryStates,
-        labeling: Labeling,
-        snippets: SnippetProjection,
-        store_health: StoreHealth,
-        searches: SearchPriority,
-        stand_back: Callable[[], None],
-        notice: Callable[[MemoryEvent], None],
-        vectors: EmbedMode,
-        threads: int,
-        flushed: Callable[[], None],
-    ) -> None:
-        self._journal, self._states, self._labeling = journal, states, labeling
-        self._snippets, self._store_health = snippets, store_health
-        self._searches, self._stand_back = searches, stand_back
-        self._notice, self._vectors, self._flushed = notice, vectors, flushed
-        self.label_threads = threads if labeling.lets_wait else 0
-        """Number of trajectories labeled in threads, side by side, because a model is waited for; 0 if none is."""
-        self.follows = self.follows or self.label_threads > 0
+    journal: Journal
+    states: TrajectoryStates
+    labeling: Labeling
+    snippets: SnippetProjection
+    store_health: StoreHealth
+    searches: SearchPriority
+    stand_back: Callable[[], None]
+    """Called before each piece of work, so that others can go first."""
+    notice: Callable[[MemoryEvent], None]
+    vectors: EmbedMode
+    label_threads: int
+    """Number of trajectories labeled in threads, side by side, because a model is waited for; 0 if none is."""
+    flushed: Callable[[], None]
+    """Called when something was put and nothing is held."""
+
+    def __post_init__(self) -> None:
         # One more where vectors are made in one: who labels must not wait for them.
-        self.threads = WorkerThreads(self._do, count=max(1, threads) + (vectors is not EmbedMode.WITH))
+        count = max(1, self.label_threads) + (self.vectors is not EmbedMode.WITH)
+        self.threads = WorkerThreads(self._do, count=count)
+        self.label_threads *= self.labeling.lets_wait
+        self.follows = self.follows or self.label_threads > 0
         self._sweeping = threading.Lock()
         self._left = self._found = False
         self._tried: set[int] = set()
@@ -92,7 +89,7 @@ class Worker:
     @contextmanager
     def held(self, tenant: str, trajectory: str) -> Iterator[TrajectoryState]:
         """A trajectory for this thread alone, whose changes come into the store before this ends."""
-        with self._states.held(tenant, trajectory) as state, self._snippets.behind(tenant, trajectory):
+        with self.states.held(tenant, trajectory) as state, self.snippets.behind(tenant, trajectory):
             yield state
 
     def accepted(
@@ -100,8 +97,8 @@ class Worker:
     ) -> Iterator[Entry]:
         """The steps of a trajectory up to now: each that is labeled later on has been put without labels before."""
         with state.door:
-            stop = self._journal.length(state.tenant, state.trajectory)
-        return self._journal.entries(state.tenant, state.trajectory, start=start, stop=stop, states=states)
+            stop = self.journal.length(state.tenant, state.trajectory)
+        return self.journal.entries(state.tenant, state.trajectory, start=start, stop=stop, states=states)
 
     def advance(
         self, state: TrajectoryState, entries: Iterable[Entry], blocked: str = "", *, awaited: bool = True
@@ -111,16 +108,16 @@ class Worker:
         Once labels cannot be made, as `blocked` may say from the beginning, no later step is labeled: order is kept.
         Steps that somebody waits for (`awaited`) may be put with their vectors where those of others follow.
         """
-        for batch in self._labeling.batches(state, entries):
+        for batch in self.labeling.batches(state, entries):
             ready = [entry for entry in batch if entry.labels is not None]
             waiting = batch[len(ready) :]
             if waiting and not blocked:
                 try:
-                    ready += self._labeling.label(state, waiting)
+                    ready += self.labeling.label(state, waiting)
                     waiting = []
                 except ModelError as error:
                     blocked = reason_of(error)
-            revised = self._labeling.revise(state) if ready else []
+            revised = self.labeling.revise(state) if ready else []
             yield from self._put(state, ready + waiting, blocked, awaited=awaited)
             self._put(state, revised, awaited=awaited)
 
@@ -131,12 +128,12 @@ class Worker:
 
     def add(self, state: TrajectoryState, accepted: Sequence[Entry]) -> list[Entry]:
         """Label and put steps that were just accepted; return those that were, or could not be."""
-        if not self._labeling.lets_wait:
+        if not self.labeling.lets_wait:
             blocked = self._catch_up(state, accepted[0].position)
             return list(self.advance(state, accepted, blocked))
         outcomes = list[Entry]()
         waiting = list(self.accepted(state, start=state.position))
-        while ready := self._labeling.ready(state, waiting):
+        while ready := self.labeling.ready(state, waiting):
             outcomes += self.advance(state, waiting[:ready])
             del waiting[:ready]
         done = {entry.seq for entry in outcomes}
@@ -151,7 +148,7 @@ class Worker:
         """Label and put the steps before `position` that wait for labels; return why that cannot be done, or ""."""
         if state.position >= position:
             return ""
-        waiting = self._journal.entries(state.tenant, state.trajectory, start=state.position, stop=position)
+        waiting = self.journal.entries(state.tenant, state.trajectory, start=state.position, stop=position)
         return next((entry.reason for entry in self.advance(state, waiting) if entry.labels is None), "")
 
     def show(self, entries: Sequence[Entry]) -> None:
@@ -160,7 +157,7 @@ class Worker:
             return
         with_vectors = self._embeds(awaited=False)
         try:
-            self._put_snippets(entries, with_vectors=with_vectors, stand_back=self._searches.stand_back)
+            self._put_snippets(entries, with_vectors=with_vectors, stand_back=self.searches.stand_back)
         except StoreUnavailableError:
             return  # they are put when it is back
         except (EmbedderError, StoreError) as error:
@@ -181,7 +178,7 @@ class Worker:
         labeled = [entry for entry in entries if entry.labels is not None]
         with_vectors = self._embeds(awaited=awaited) or any(entry.state is StepState.FAILED for entry in labeled)
         try:
-            self._put_snippets(entries, with_vectors=with_vectors, stand_back=self._stand_back)
+            self._put_snippets(entries, with_vectors=with_vectors, stand_back=self.stand_back)
         except StoreUnavailableError as error:
             labeled = [entry._replace(reason=f"waits for the store: {error.message}") for entry in labeled]
         except (EmbedderError, StoreError) as error:
@@ -203,35 +200,35 @@ class Worker:
             StoreError: Nothing or only a part was put; putting again is safe.
         """
         try:
-            self._store_health.check()
-            for part in chunks(entries, _PUT_STEPS if self._searches.wanted else max(1, len(entries))):
+            self.store_health.check()
+            for part in chunks(entries, _PUT_STEPS if self.searches.wanted else max(1, len(entries))):
                 stand_back()
-                self._snippets.put(self._snippets.records(part, with_vectors=with_vectors))
+                self.snippets.put(self.snippets.records(part, with_vectors=with_vectors))
         except StoreUnavailableError as error:
             self.lose(error)
             raise
 
     def _embeds(self, *, awaited: bool) -> bool:
         """Whether steps that somebody waits for, or does not, are put with their vectors now."""
-        return self._vectors is EmbedMode.WITH or (awaited and self._vectors is EmbedMode.AUTO)
+        return self.vectors is EmbedMode.WITH or (awaited and self.vectors is EmbedMode.AUTO)
 
     def _mark_stored(self, state: TrajectoryState, entries: Sequence[Entry]) -> list[Entry]:
         """Take note that labeled steps were put with their vectors; return them as they are then."""
         if not entries:
             return []
-        self._journal.record_stored([entry.seq for entry in entries])
+        self.journal.record_stored([entry.seq for entry in entries])
         for maker, group in groupby(entries, key=lambda entry: entry.labels.made_by if entry.labels else ""):
             ids = tuple(entry.id for entry in group)
-            self._notice(StepsStored(tenant=state.tenant, trajectory=state.trajectory, steps=ids, made_by=maker))
+            self.notice(StepsStored(tenant=state.tenant, trajectory=state.trajectory, steps=ids, made_by=maker))
         return [entry._replace(state=StepState.STORED, reason="") for entry in entries]
 
     def _fail(self, state: TrajectoryState, entries: Sequence[Entry], reason: str) -> list[Entry]:
         """Take note that steps cannot be labeled or put; return them as they are then."""
         if not entries:
             return []
-        self._journal.record_failed([entry.seq for entry in entries], reason)
+        self.journal.record_failed([entry.seq for entry in entries], reason)
         ids = tuple(entry.id for entry in entries)
-        self._notice(StepsFailed(tenant=state.tenant, trajectory=state.trajectory, steps=ids, reason=reason))
+        self.notice(StepsFailed(tenant=state.tenant, trajectory=state.trajectory, steps=ids, reason=reason))
         return [entry._replace(state=StepState.FAILED, reason=reason) for entry in entries]
 
     # Trajectories in which steps wait.
@@ -244,7 +241,7 @@ class Worker:
         count = 0
         with _despite_damage(), self.held(tenant, trajectory) as state:
             count = self.work_off(state, self.accepted(state, states=UNFINISHED))
-        self._flushed()
+        self.flushed()
         return count
 
     def finish_all(self, trajectories: Sequence[Job], *, interrupt: Callable[[], None]) -> None:
@@ -269,7 +266,7 @@ class Worker:
 
         Steps that waited for a window go on waiting for it.
         """
-        patient = self._labeling.lets_wait
+        patient = self.labeling.lets_wait
         due = (StepState.LABELED,) if patient else (StepState.ACCEPTED, StepState.LABELED)
         count = 0
         with _despite_damage(), self.held(tenant, trajectory) as state:
@@ -285,7 +282,7 @@ class Worker:
         """Label what is ready of a trajectory; return after how many seconds to look again, None if nothing waits."""
         with self.held(tenant, trajectory) as state:
             waiting = list(islice(self.accepted(state, start=state.position), BATCH_STEPS))
-            ready = self._labeling.ready(state, waiting)
+            ready = self.labeling.ready(state, waiting)
             self.work_off(state, waiting[:ready], awaited=False)
             if ready and state.position <= waiting[0].position:
                 again_s = None  # labels cannot be made now; they are when the trajectory goes on, or by `retry`
@@ -293,14 +290,14 @@ class Worker:
                 again_s = None if ready == len(waiting) < BATCH_STEPS else 0.0
             else:
                 again_s = LOOK_AGAIN_S if waiting else None
-        self._flushed()
+        self.flushed()
         return again_s
 
     def _do(self, job: Job) -> float | None:
         if job != ALL_LEFT:
             return self._go_on(*job)
         self._sweep(in_thread=True)
-        return self._store_health.next_pause() if self._store_health.reason else None
+        return self.store_health.next_pause() if self.store_health.reason else None
 
     # What was left: the store was away, or vectors follow.
 
@@ -316,15 +313,15 @@ class Worker:
 
     def lose(self, error: StoreUnavailableError) -> None:
         """Take note that the store could not be reached, and let a thread try again later."""
-        self._store_health.lose(error)
-        self._leave(after_s=self._store_health.pause_s)
+        self.store_health.lose(error)
+        self._leave(after_s=self.store_health.pause_s)
 
     def take_up_left(self) -> int:
         """Put what an earlier process left, or let a thread make its vectors; return how many steps were put."""
         count = 0
-        if self._vectors is EmbedMode.WITH:
+        if self.vectors is EmbedMode.WITH:
             count = self._sweep()
-        elif self._journal.unfinished(UNFINISHED):
+        elif self.journal.unfinished(UNFINISHED):
             self._leave()
         self._found, self._left = self._left, False
         return count
@@ -334,15 +331,15 @@ class Worker:
 
         With `found` also if nothing was left but by an earlier process.
         """
-        if self._pending or self._store_health.reason or (found and self._found):
+        if self._pending or self.store_health.reason or (found and self._found):
             self._found = False
             self._sweep()
 
     def _sweep(self, *, in_thread: bool = False) -> int:
         """Put what was left of all trajectories; return how many steps that were. What cannot be put is left again."""
         with self._sweeping:
-            shown = not in_thread and self._journal.unfinished(UNFINISHED)  # to count reads the label of every step
-            progress = Progress("vectors made", of=self._journal.counts().waiting if shown else None)
+            shown = not in_thread and self.journal.unfinished(UNFINISHED)  # to count reads the label of every step
+            progress = Progress("vectors made", of=self.journal.counts().waiting if shown else None)
             count, done = 0, False
             while not done or self._left:  # what was left meanwhile may have been looked for too early
                 left, self._left = self._left, False
@@ -352,7 +349,7 @@ class Worker:
                         if in_thread and self.threads.closed:
                             self._left |= left
                             return count
-                    self._store_health.regain()
+                    self.store_health.regain()
                     done = True
                 except BaseException as error:
                     self._left |= left
@@ -369,32 +366,32 @@ class Worker:
             StoreUnavailableError: The store is away.
         """
         unlabeled = set[int]()
-        for tenant, trajectory in self._journal.unfinished(UNFINISHED):
-            entries = self._journal.entries(tenant, trajectory, states=UNFINISHED)
+        for tenant, trajectory in self.journal.unfinished(UNFINISHED):
+            entries = self.journal.entries(tenant, trajectory, states=UNFINISHED)
             with _despite_damage():
                 for chunk in chunks(entries, _PIECE_STEPS):
-                    self._stand_back()
+                    self.stand_back()
                     unlabeled.update(entry.seq for entry in chunk if entry.labels is None)
                     piece = self._lacking(chunk)
                     if piece:
                         self._put_piece(tenant, trajectory, piece)
-                        self._flushed()
+                        self.flushed()
                     progress.advance(len(chunk))
                     yield len(piece)
         self._tried &= unlabeled
-        for tenant, trajectory in self._snippets.owed:
-            with self._states.held(tenant, trajectory):
-                self._snippets.settle(tenant, trajectory)
+        for tenant, trajectory in self.snippets.owed:
+            with self.states.held(tenant, trajectory):
+                self.snippets.settle(tenant, trajectory)
 
     def _lacking(self, entries: Sequence[Entry]) -> list[Entry]:
         """Entries of a trajectory of which something is missing in the store.
 
         Steps that wait for labels which come at once are none: it would be too early.
         """
-        waits = (StepState.ACCEPTED, StepState.FAILED) if self._labeling.lets_wait else (StepState.FAILED,)
+        waits = (StepState.ACCEPTED, StepState.FAILED) if self.labeling.lets_wait else (StepState.FAILED,)
         unlabeled = [entry for entry in entries if entry.labels is None and entry.state in waits]
-        if self._vectors is EmbedMode.WITH:
-            lacking = self._snippets.missing(unlabeled)
+        if self.vectors is EmbedMode.WITH:
+            lacking = self.snippets.missing(unlabeled)
         else:
             lacking = [entry for entry in unlabeled if entry.seq not in self._tried]
         return [entry for entry in entries if entry.state is StepState.LABELED] + lacking
@@ -407,11 +404,11 @@ class Worker:
         """
         failure: StitchError | None = None
         try:
-            records = self._snippets.records(piece)
+            records = self.snippets.records(piece)
         except EmbedderError as error:
             records, failure = [], error
         with self.held(tenant, trajectory) as state:
-            now = {entry.seq: entry for entry in self._journal.entries_of([entry.seq for entry in piece])}
+            now = {entry.seq: entry for entry in self.journal.entries_of([entry.seq for entry in piece])}
             same = [
                 number
                 for number, before in enumerate(piece)
@@ -421,8 +418,8 @@ class Worker:
             ]
             try:
                 if records:
-                    self._snippets.put([records[number] for number in same])
-                    self._store_health.regain()
+                    self.snippets.put([records[number] for number in same])
+                    self.store_health.regain()
             except StoreUnavailableError:
                 raise
             except StoreError as error:
@@ -444,15 +441,15 @@ class Worker:
 
     def without_vectors(self, tenant: str) -> int:
         """Number of a tenant's steps that are found by words and labels, and lack their vectors."""
-        if self._vectors is EmbedMode.WITH or self._store_health.reason:
+        if self.vectors is EmbedMode.WITH or self.store_health.reason:
             return 0
-        return self._journal.number_in(StepState.LABELED, tenant=tenant)
+        return self.journal.number_in(StepState.LABELED, tenant=tenant)
 
     def lacking(self, tenant: str, snippets: Iterable[MemorySnippet]) -> frozenset[str]:
         """The ids of those of a tenant's snippets whose vectors are not there yet."""
-        if self._vectors is EmbedMode.WITH or tenant not in {each for each, _ in self._journal.unfinished(UNFINISHED)}:
+        if self.vectors is EmbedMode.WITH or tenant not in {each for each, _ in self.journal.unfinished(UNFINISHED)}:
             return frozenset()
-        entries = ((each.id, self._journal.entry(tenant, each.trajectory, each.step)) for each in snippets)
+        entries = ((each.id, self.journal.entry(tenant, each.trajectory, each.step)) for each in snippets)
         return frozenset(
             name
             for name, entry in entries
