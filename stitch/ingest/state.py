@@ -106,8 +106,6 @@ class TrajectoryStates:
     def __post_init__(self) -> None:
         self._states: OrderedDict[tuple[str, str], TrajectoryState] = OrderedDict()
         self._inventories = TenantInventories()
-        self._saved: OrderedDict[tuple[str, str], LabelInventory] = OrderedDict()
-        """Label spaces as checkpoints have them: of trajectories that nobody has used since."""
         self._shown: OrderedDict[tuple[str, str], tuple[LabelInventory, LabelInventory]] = OrderedDict()
         """The label spaces that were asked for last, with retired steps and without."""
         self._shared = self.journal.shared_id is not None
@@ -198,6 +196,8 @@ class TrajectoryStates:
         else:
             state.saved, state.saved_bytes = checkpoint.position, len(checkpoint.session)
             self._show(state, checkpoint.inventory)  # whoever asks before the trajectory is let go sees it corrected
+        with self._lock:
+            self._shown.pop((state.tenant, state.trajectory), None)
         self._inventories.changed(state.tenant, state.trajectory)
 
     def replay(self, tenant: str, trajectory: str, *, left: int = MAX_INLINE_REPLAY_STEPS) -> None:
@@ -223,7 +223,12 @@ class TrajectoryStates:
                 kept = self._shown.get(key)
             if kept is None or kept[0] is not whole:  # who retires steps lets the label space be made anew
                 left = without_retired(whole, self.journal, tenant=tenant, trajectory=name)
-                kept = self._keep(self._shown, key, (whole, left))
+                kept = whole, left
+                with self._lock:
+                    self._shown[key] = kept
+                    self._shown.move_to_end(key)
+                    while len(self._shown) > KEPT_SPACES:
+                        self._shown.popitem(last=False)
             return kept[1]
 
         if self._shared:
@@ -245,7 +250,6 @@ class TrajectoryStates:
         """A trajectory's state, which stays the only one of it as long as somebody uses it."""
         key = (tenant, trajectory)
         with self._lock:
-            self._saved.pop(key, None)
             state = self._states.get(key)
             if state is None:
                 state = self._states[key] = TrajectoryState(tenant, trajectory)
@@ -269,13 +273,11 @@ class TrajectoryStates:
             if change.trajectory is None:
                 self._inventories = TenantInventories()
                 with self._lock:
-                    self._saved.clear()
                     self._shown.clear()
                 continue
             self._inventories.changed(change.tenant, change.trajectory)
             key = (change.tenant, change.trajectory)
             with self._lock:
-                self._saved.pop(key, None)
                 self._shown.pop(key, None)
                 state = self._states.get(key)
                 if state is not None and not state.users and change.number > state.left:
@@ -301,18 +303,15 @@ class TrajectoryStates:
         """The label space of a trajectory in which retired steps count too; see `inventory`."""
         key = (tenant, trajectory)
         with self._lock:
-            live, known = key in self._states, self._saved.get(key)
+            live, known = key in self._states, self._shown.get(key)
         if not live:
             labeled = self.journal.labeled(tenant, trajectory)
             if not labeled:
                 return LabelInventory()
-            if known is not None and known.steps == labeled:
-                return known
+            if known is not None and known[0].steps == labeled:
+                return known[0]
             checkpoint = self.journal.checkpoint(tenant, trajectory)
             if checkpoint and checkpoint.position == labeled:
-                with self._lock:
-                    if key not in self._states:  # or somebody has begun to change it
-                        self._keep(self._saved, key, checkpoint.inventory)
                 return checkpoint.inventory
         with self.pinned(tenant, trajectory) as state:
             if not state.lock.acquire(blocking=False):
@@ -323,15 +322,6 @@ class TrajectoryStates:
                 return self._inventory_now(state)
             finally:
                 state.lock.release()
-
-    def _keep(self, kept: OrderedDict[tuple[str, str], _T], key: tuple[str, str], value: _T) -> _T:
-        """Keep a value as the last one that was asked for; of too many, the one asked for longest ago goes."""
-        with self._lock:
-            kept[key] = value
-            kept.move_to_end(key)
-            while len(kept) > KEPT_SPACES:
-                kept.popitem(last=False)
-        return value
 
     def _inventory_now(self, state: TrajectoryState) -> LabelInventory:
         if state.position and (state.session is None or state.inventoried != state.position):
