@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import dropwhile, groupby, islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -125,7 +126,7 @@ class Handover:
     def _run(self, trajectory: str, corrected: Collection[tuple[int, str]] | None = None) -> Relabeling:
         corrected = self._journal.correctors(self._tenant) if corrected is None else corrected
         labeler, tenant = self._labeler, self._tenant
-        return Relabeling(self._ingestor, labeler, tenant=tenant, trajectory=trajectory, corrected=corrected)
+        return Relabeling(self._ingestor, labeler, tenant, trajectory, corrected)
 
     def _next(self, run: Relabeling) -> list[Entry]:
         """The next window of a trajectory; none if there is nothing to label."""
@@ -260,7 +261,7 @@ def relabel(ingestor: Ingestor, *, tenant: str) -> Relabeled:
     trajectories = steps = relabeled = 0
     progress = Progress("steps labeled", of=sum(each.steps for each in known))
     for trajectory in known:
-        run = Relabeling(ingestor, labeler, tenant=tenant, trajectory=trajectory, corrected=corrected)
+        run = Relabeling(ingestor, labeler, tenant, trajectory, corrected)
         before = progress.done
         foreign = sum(run.waits(entry) for entry in run.entries() if entry.labels is not None)
         if foreign:
@@ -290,42 +291,37 @@ def _relabel(run: Relabeling, maker: str, progress: Progress) -> int:
     return relabeled
 
 
+@dataclass(eq=False)
 class Relabeling:
     """A trajectory whose labels a labeler makes that has not made them, in place.
 
     `corrected` are the steps of the tenant that have been corrected, and by whom.
     """
 
-    session: LineageSession
+    ingestor: Ingestor
+    labeler: Labeler
+    tenant: str
+    name: str
+    corrected: Collection[tuple[int, str]]
+    session: LineageSession = field(init=False)
     """The labeling, once it is begun."""
-
-    def __init__(
-        self,
-        ingestor: Ingestor,
-        labeler: Labeler,
-        *,
-        tenant: str,
-        trajectory: str,
-        corrected: Collection[tuple[int, str]],
-    ) -> None:
-        self.name, self._labeler = trajectory, labeler
-        self._ingestor, self._journal, self._key = ingestor, ingestor.journal, (tenant, trajectory)
-        self._corrected = corrected
 
     def waits(self, entry: Entry) -> bool:
         """Whether a step has no labels of this labeler, and nobody corrected it or took it out of retrieval."""
         if entry.state is StepState.RETIRED:
             return False
         maker = entry.labels.made_by if entry.labels else ""
-        return maker != self._labeler.name and (entry.seq, maker) not in self._corrected
+        return maker != self.labeler.name and (entry.seq, maker) not in self.corrected
 
     def entries(self, *, start: int = 0, stop: int | None = None) -> Iterator[Entry]:
         """The steps from one position to before another."""
-        return self._journal.entries(*self._key, start=start, stop=stop)
+        return self.ingestor.journal.entries(self.tenant, self.name, start=start, stop=stop)
 
     def begin(self, position: int = 0, *, labeler: Labeler | None = None) -> None:
         """Take up the labeling as it stands before a position, from the last checkpoint if it fits."""
-        self.session, _ = taken_up(self._journal, labeler or self._labeler, *self._key, position=position)
+        self.session, _ = taken_up(
+            self.ingestor.journal, labeler or self.labeler, self.tenant, self.name, position=position
+        )
 
     def replay(self, entries: Iterable[Entry]) -> None:
         """Take in steps as they are labeled."""
@@ -339,15 +335,15 @@ class Relabeling:
             ReplyError: There are more or fewer than steps; nothing was changed.
         """
         if len(labels) != len(entries):
-            raise ReplyError(f"labeler {self._labeler.name!r} gave {len(labels)} labels for {len(entries)} steps")
+            raise ReplyError(f"labeler {self.labeler.name!r} gave {len(labels)} labels for {len(entries)} steps")
         rows = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in zip(entries, labels, strict=True)]
-        self._journal.replace_labels(rows, tenant=self._key[0], trajectory=self._key[1])
+        self.ingestor.journal.replace_labels(rows, tenant=self.tenant, trajectory=self.name)
 
     def revise(self) -> None:
         """Correct the steps that the labeling has misread."""
-        self._ingestor.labeling.revise_apart(self.session, tenant=self._key[0], trajectory=self._key[1])
+        self.ingestor.labeling.revise_apart(self.session, tenant=self.tenant, trajectory=self.name)
 
     def save(self, position: int) -> None:
         """Keep what the labeling remembers after so many steps."""
-        checkpoint = Checkpoint(self._labeler.name, position, self.session.save(), self.session.inventory())
-        self._journal.save_checkpoint(*self._key, checkpoint)
+        checkpoint = Checkpoint(self.labeler.name, position, self.session.save(), self.session.inventory())
+        self.ingestor.journal.save_checkpoint(self.tenant, self.name, checkpoint)
