@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import logging
 import threading
 import time
@@ -38,7 +37,6 @@ class WorkerThreads:
         self._changed = threading.Condition()
         self._due: dict[Job, float] = {}
         self._since: dict[Job, float] = {}
-        self._order: list[tuple[float, Job]] = []
         self._running: set[Job] = set()
         self._threads: list[threading.Thread] = []
         self.closed = False
@@ -71,7 +69,6 @@ class WorkerThreads:
         if self.closed:
             return
         self._due[job] = due
-        heapq.heappush(self._order, (due, job))
         self._changed.notify()
         while len(self._threads) < self._count:
             name = f"stitch-worker-{len(self._threads)}"
@@ -82,18 +79,10 @@ class WorkerThreads:
         """The next job whose time has come, waited for; None when closed."""
         with self._changed:
             while not self.closed:
-                while self._order and self._due.get(self._order[0][1]) != self._order[0][0]:
-                    heapq.heappop(self._order)  # put off, or taken meanwhile
-                if not self._order:
-                    self._changed.wait()
-                    continue
-                due, job = self._order[0]
-                if (waiting_s := due - time.monotonic()) > 0:
+                job = min(self._due.keys() - self._running, key=self._due.__getitem__, default=None)
+                waiting_s = None if job is None else self._due[job] - time.monotonic()
+                if job is None or (waiting_s or 0) > 0:
                     self._changed.wait(waiting_s)
-                    continue
-                heapq.heappop(self._order)
-                if job in self._running:
-                    self._put(job, time.monotonic() + SETTLE_S)
                     continue
                 del self._due[job]
                 self._since.pop(job, None)
@@ -114,5 +103,6 @@ class WorkerThreads:
             finally:
                 with self._changed:
                     self._running.discard(job)
+                    self._changed.notify()  # it may be due again
                     if again_s is not None and job not in self._due:
                         self._put(job, time.monotonic() + again_s)
