@@ -7,7 +7,7 @@ label density first where a model or a person made labels and filter, a fitted s
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal
@@ -57,7 +57,7 @@ from stitch.retrieve.neighbors import (
     with_neighbors,
     with_segments,
 )
-from stitch.retrieve.order import OF_A_DAY, STRICT, WEIGHTED, rank, weights
+from stitch.retrieve.order import OF_A_DAY, STRICT, WEIGHTED, rank
 from stitch.retrieve.question import Question, form_of, last_turn, read_request
 
 if TYPE_CHECKING:
@@ -112,13 +112,11 @@ class IntentRetriever:
         lexical: LexicalEncoder,
         inventories: Inventories,
         count: DensityCount = DensityCount.VALUES,
-        feature_weights: Mapping[str, float] | None = None,
     ) -> None:
         self._store, self._selector, self._inventories = store, selector, inventories
         self._lexical = lexical
         self._similarity = Similarity(embedder=embedder, lexical=lexical)
         self._density = count
-        self._weights = weights() if feature_weights is None else feature_weights
         self._read_through = LabelInventory(), LabelVocabulary()
         """The last inventory, and what applies its merges."""
         register_cache(self)
@@ -286,7 +284,7 @@ class IntentRetriever:
         self._look_at(asked, query, {Label(LabelKind.SCOPE, name) for name in names}, found=found)
 
     def _ordered(self, asked: _Search, pool: Pool, *, k: int) -> list[ScoredSnippet]:
-        ranked = rank(pool, asked.rule, k=k, weights=self._weights)
+        ranked = rank(pool, asked.rule, k=k)
         return with_links(ranked, pool.snippets) if pool.running.any() else ranked
 
     def _query(self, asked: _Search) -> DensityQuery:

@@ -9,7 +9,6 @@ import dspy
 
 from stitch.core import (
     FilterMaker,
-    FilterSelector,
     IntentFilter,
     LabelInventory,
     ScopeSummary,
@@ -48,12 +47,11 @@ class ModelFilterSelector:
         self,
         model: LanguageModel,
         *,
-        fallback: FilterSelector | None = None,
         one_call: bool = True,
         program: FilterProgram | None = None,
     ) -> None:
         self.model = model
-        self._fallback = fallback or LocalFilterSelector()
+        self._fallback = LocalFilterSelector()
         each_kind = (SelectScopes, SelectFilterEvents, SelectFilterEntityTypes)
         self._predictors = (
             [(program or FilterProgram()).select_filter] if one_call else [dspy.Predict(prompt) for prompt in each_kind]

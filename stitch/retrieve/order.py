@@ -40,9 +40,9 @@ def weights() -> Mapping[str, float]:
     return made
 
 
-def rank(pool: Pool, rule: RankingRule, *, k: int, weights: Mapping[str, float]) -> list[ScoredSnippet]:
+def rank(pool: Pool, rule: RankingRule, *, k: int) -> list[ScoredSnippet]:
     """The first `k` candidates under a rule, best first, each with the parts of its score and its similarity."""
-    columns = _strict_parts(pool, rule) if rule.is_strict else _weighted_parts(pool, weights)
+    columns = _strict_parts(pool, rule) if rule.is_strict else _weighted_parts(pool)
     columns[SIMILARITY] = pool.similarities
     first = _first(pool, rule, columns, k=k)
     rows = zip(*(column[first].tolist() for column in columns.values()), strict=True)
@@ -78,12 +78,9 @@ def _strict_parts(pool: Pool, rule: RankingRule) -> dict[str, Column]:
     return parts
 
 
-def _weighted_parts(pool: Pool, weights: Mapping[str, float]) -> dict[str, Column]:
-    parts: dict[str, Column] = {
-        name: weights[name] * column
-        for name, feature in FEATURES.items()
-        if weights.get(name) and (column := feature(pool)) is not None
-    }
+def _weighted_parts(pool: Pool) -> dict[str, Column]:
+    said = ((weight, name, FEATURES[name](pool)) for name, weight in weights().items())
+    parts: dict[str, Column] = {name: weight * column for weight, name, column in said if column is not None}
     if pool.labels and pool.selection.made_by is not FilterMaker.WORDS:
         parts[DENSITY] = pool.densities
     return parts

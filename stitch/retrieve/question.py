@@ -251,11 +251,11 @@ def read_request(request: SearchRequest) -> Question:
     return read_question(request.query, asked=day_of(request.asked_at))
 
 
-@text_cache(maxsize=256)
 def _stands(said: frozenset[str]) -> bool:
     return not said.isdisjoint(_STANDS) and said.isdisjoint(_ONCE)
 
 
+@text_cache(maxsize=256)
 def read_question(text: str, asked: int | None = None) -> Question:
     """Read a question; of a very long one, its beginning.
 

@@ -19,7 +19,7 @@ from stitch.embed import HashingEmbedder, LexicalEncoder
 from stitch.ingest.records import make_records
 from stitch.retrieve import IntentRetriever, LocalFilterSelector
 from stitch.retrieve.candidates import Candidate, Pool
-from stitch.retrieve.order import WEIGHTED, rank, weights
+from stitch.retrieve.order import WEIGHTED, rank
 from stitch.retrieve.question import read_request
 
 EMBEDDER, LEXICAL = HashingEmbedder(), LexicalEncoder()
@@ -59,4 +59,4 @@ def pool_of(query: str, candidates: Sequence[Candidate], *, asked_at: str | None
 
 
 def ranked(pool: Pool, *, rule: RankingRule = WEIGHTED) -> list[ScoredSnippet]:
-    return rank(pool, rule, k=len(pool.candidates), weights=weights())
+    return rank(pool, rule, k=len(pool.candidates))

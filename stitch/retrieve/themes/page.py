@@ -18,8 +18,10 @@ several steps is one line: `<step 3 tool in run-1 and 5 and 8 in run-4>`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -31,12 +33,8 @@ from stitch.text.words import count_tokens
 
 _OPEN, _CLOSE = "<memory>\n", "</memory>"
 _GAP = " … "
-_FULL = 0.97
-"""A context that fills this share of its budget is full enough: to fill it to the last token takes many more looks."""
 _NAMED_FROM = 3
 """Of fewer steps the name takes the place of a sentence, and parts what was said on one day."""
-_LINE_TOKENS = 8
-"""About what a line takes beside its text."""
 
 
 class Placed(NamedTuple):
@@ -81,47 +79,21 @@ def fit_page(placed: Sequence[Placed], *, budget_tokens: int, name_of: Callable[
     Returns:
         The context, with the ids of the snippets of the steps of which something stands in it.
     """
-    fitting = Context("", 0, ())
-    names = _Names(name_of)
-    low, high = 0, len(placed)  # so many fit, more than so many do not
-    guess = _guess(placed, budget_tokens)
-    while low < high and fitting.tokens < _FULL * budget_tokens:
-        middle = min(max(guess, low + 1), high)
-        made = _rendered(placed[:middle], names)
-        if made.tokens <= budget_tokens:
-            fitting, low = made, middle
-        else:
-            high = middle - 1
-        aimed = int(middle * (1 + _FULL) / 2 * budget_tokens / max(made.tokens, 1))
-        guess = aimed if low < aimed <= high else (low + high + 1) // 2
-    return fitting
+    named = cache(name_of)
+
+    def rendered(count: int) -> Context:
+        return _rendered(placed[:count], named)
+
+    fitting = bisect_right(range(1, len(placed) + 1), budget_tokens, key=lambda count: rendered(count).tokens)
+    return rendered(fitting)
 
 
-def _guess(placed: Sequence[Placed], budget_tokens: int) -> int:
-    for number, each in enumerate(placed):
-        budget_tokens -= each.piece.tokens + _LINE_TOKENS
-        if budget_tokens < 0:
-            return number
-    return len(placed)
-
-
-class _Names(dict[str, str]):
-    """The names of themes, by their ids; each is asked for once."""
-
-    def __init__(self, name_of: Callable[[str], str]) -> None:
-        self._name_of = name_of
-
-    def __missing__(self, theme: str) -> str:
-        name = self[theme] = self._name_of(theme)
-        return name
-
-
-def _rendered(placed: Sequence[Placed], names: Mapping[str, str]) -> Context:
+def _rendered(placed: Sequence[Placed], name_of: Callable[[str], str]) -> Context:
     steps_of: dict[str, set[str]] = {}
     for each in placed:
         steps_of.setdefault(each.piece.theme or "", set()).add(each.piece.snippets[-1])
     names = {
-        theme: name for theme, own in steps_of.items() if theme and len(own) >= _NAMED_FROM and (name := names[theme])
+        theme: name for theme, own in steps_of.items() if theme and len(own) >= _NAMED_FROM and (name := name_of(theme))
     }
     named: dict[str, list[_Line]] = {name: [] for name in names.values()}
     others: list[_Line] = []
