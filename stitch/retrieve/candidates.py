@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Inventories = Callable[[str, str | None], LabelInventory]
 """The label space of a tenant's trajectory, or of all of them."""
 
-_SHORT_CHARS = 180
+SHORT_CHARS = 180
 """Steps up to this length say little of what they are about."""
 
 
@@ -166,7 +166,7 @@ class Pool(QueryPlan):
         """
         lengths = [len(one.text) for one in self.snippets]
         middle = np.array([sorted(lengths[own])[(own.stop - own.start) // 2] for own in self.trajectories])
-        shares: Column = np.minimum(1.0, _SHORT_CHARS / np.maximum(1, middle))
+        shares: Column = np.minimum(1.0, SHORT_CHARS / np.maximum(1, middle))
         return shares
 
     @cached_property

@@ -15,7 +15,7 @@ import numpy as np
 
 from stitch.core import MemorySnippet, Origin
 from stitch.core.ranking import GOAL
-from stitch.retrieve.candidates import Pool
+from stitch.retrieve.candidates import SHORT_CHARS, Pool
 from stitch.retrieve.goals import goal, kind, late, only_asks
 from stitch.retrieve.nearness import near
 from stitch.retrieve.speakers import USERS, asks_of_own_matters, called_roles, named_speakers
@@ -29,8 +29,6 @@ Feature = Callable[[Pool], "Column | None"]
 
 _LEAST_COSINE, _LEAST_LEXICAL = 0.3, 0.1
 """Best scores below these tell little: the others are compared with these instead."""
-_SHORT_CHARS = 180
-"""Replies above this length say more of a question's words than whom they answer."""
 _READ_CHARS = 1_000
 
 
@@ -86,7 +84,7 @@ def _own_matters(snippets: Sequence[MemorySnippet]) -> Column | None:
     lengths = [len(one.text) for one, mine in zip(snippets, by_user, strict=True) if not mine]
     if not by_user.any() or not lengths or any(one.origin is Origin.TOOL for one in snippets):
         return None
-    return 2.0 * max(0.0, 1.0 - _SHORT_CHARS / max(float(np.median(lengths)), 1.0)) * by_user
+    return 2.0 * max(0.0, 1.0 - SHORT_CHARS / max(float(np.median(lengths)), 1.0)) * by_user
 
 
 def time(pool: Pool) -> Column | None:

@@ -25,7 +25,8 @@ from stitch.text.languages import content_stems, content_words, is_foreign, lang
 from stitch.text.phrases import noun_phrases
 from stitch.text.words import FUNCTION_WORDS, stem, word_set, words
 
-_MAX_READ_CHARS = 4_000
+READ_CHARS = 4_000
+"""So much of a text is read, from its beginning."""
 _MAX_FORM_CHARS = 2_000
 
 
@@ -40,6 +41,11 @@ class QuestionForm(str, Enum):
     def wide(self) -> bool:
         """Whether what was said over a stretch is asked for, and not things that are told here and there."""
         return self is QuestionForm.SUMMARY
+
+    @property
+    def of_many_steps(self) -> bool:
+        """Whether much is said of what is asked for, in many steps."""
+        return self is not QuestionForm.FACTS
 
 
 _SUMMARY = re.compile(
@@ -263,7 +269,7 @@ def read_question(text: str, asked: int | None = None) -> Question:
         text: The question.
         asked: The day on which it was asked, as `date.toordinal` counts.
     """
-    text = text[:_MAX_READ_CHARS]
+    text = text[:READ_CHARS]
     foreign = is_foreign(language_of(text))
     clause, rest = _split(text)
     clues = without_relative_times(clause or text)

@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass
 
 from stitch.core.text_cache import text_cache
+from stitch.retrieve.question import READ_CHARS
 from stitch.text.words import fold_case, whole_words, words
-
-_MAX_READ_CHARS = 4_000
 
 _ERROR = whole_words(
     r"""errors?|exceptions?|warnings?|fail(?:s|ed|ing|ures?)?|refus(?:e|ed|es|al|als)|crash(?:es|ed)?|wrong
@@ -69,7 +68,7 @@ class RunQuestion:
 @text_cache(maxsize=256)
 def read_run_question(text: str) -> RunQuestion:
     """Take from a question what it asks of runs; of a very long one, from its beginning."""
-    text = text[:_MAX_READ_CHARS]
+    text = text[:READ_CHARS]
     task = is_task(text)
     text = text if task else asked_of_memory(text)
     folded = " ".join(words(text))

@@ -47,13 +47,17 @@ def run_of(*said: Exchange | str) -> list[MemorySnippet]:
     return steps
 
 
+def ids(steps: list[MemorySnippet]) -> list[str]:
+    return [step.id for step in steps]
+
+
 def order(status: str, **more: object) -> dict[str, object]:
     return {"order_id": "W26", "status": status, **more}
 
 
 def told(steps: list[MemorySnippet], step: int) -> list[tuple[str, str, str, str]]:
     """Field, value, what is told last and by which step, of what no longer holds."""
-    found = superseded(steps).get(steps[step].id, ())
+    found = superseded(steps, of=ids(steps)).get(steps[step].id, ())
     return [(one.field, one.value, one.now, one.step) for one in found]
 
 
@@ -126,7 +130,7 @@ def test_results_of_calls_made_at_once_go_with_their_own_and_without_a_call_with
     assert told(steps, 1) == []
     assert told(steps, 2) == [("status", "held", "sent", "s5")]
     looked = run_of(PENDING, SENT)
-    assert superseded([looked[1], looked[3]]) == {}
+    assert superseded([looked[1], looked[3]], of=ids(looked)) == {}
 
 
 def cause(*said: Exchange | str) -> Cause | None:
@@ -184,7 +188,7 @@ def scored(snippets: list[MemorySnippet]) -> list[ScoredSnippet]:
 )
 def test_whatever_is_called_and_answered_links_are_found_and_point_forward(exchanges: list[Exchange]) -> None:
     steps = run_of(*exchanges)
-    every = superseded(steps)
+    every = superseded(steps, of=ids(steps))
     for hit in with_links(scored(steps), steps):
         assert hit.superseded == every.get(hit.snippet.id, ())
         assert all(one.position > hit.snippet.position and one.now != one.value for one in hit.superseded)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from stitch.core import ScoredSnippet
 from stitch.core.text_cache import text_cache
 from stitch.retrieve.kinds import running
+from stitch.retrieve.question import READ_CHARS
 from stitch.text.languages import content_stems
 
 SHOWN_CHARS = ((5, 900), (15, 500), (math.inf, 200))
@@ -41,7 +42,6 @@ _PIECE_CHARS = 60
 _SHOWN_OF_PIECE = 200
 _TAIL = 2
 """So many lines of the end of a call or a result are always shown: what came of it stands there."""
-_MOST_READ = 4_000
 _GAP = " … "
 _APART = re.compile(r"(?<=[}\]]), ?(?=[{\[])|(?<=[.!?]) (?=[^\sa-z])|(?<=[。！？])|(?<=,) ?(?=\")|(?<=;) ")
 _POINTED_AT = re.compile(
@@ -64,7 +64,7 @@ def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: in
         yield from ranked
         return
     of_runs = running(ranked)
-    terms = tuple(dict.fromkeys(content_stems(query[:_MOST_READ])))
+    terms = tuple(dict.fromkeys(content_stems(query[:READ_CHARS])))
     for rank, hit in enumerate(ranked):
         runs = hit.snippet.trajectory in of_runs
         chars = lengths.of(rank, runs=runs)

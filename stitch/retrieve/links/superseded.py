@@ -41,22 +41,19 @@ class _Telling(NamedTuple):
     """Whether it looks at the thing, and changes nothing."""
 
 
-def superseded(
-    snippets: Sequence[MemorySnippet], *, of: Collection[str] | None = None
-) -> dict[str, tuple[SupersededValue, ...]]:
-    """Superseded values of snippets by id, each with the value that was told last.
+def superseded(snippets: Sequence[MemorySnippet], *, of: Collection[str]) -> dict[str, tuple[SupersededValue, ...]]:
+    """Superseded values of those snippets whose ids `of` has, by id, each with the value that was told last.
 
-    The more of a trajectory is there, the more is found. Those are asked about that `of` has, by default all.
+    The more of a trajectory is there, the more is found.
     """
     found: dict[str, list[SupersededValue]] = defaultdict(list)
     for steps in in_order(snippets):
-        exchanges = list(answered(steps))
         tellings: dict[tuple[tuple[str, ...], str], list[_Telling]] = defaultdict(list)
-        for telling in _tellings(exchanges if of is None else list(_bearing_on(exchanges, of))):
+        for telling in _tellings(list(_bearing_on(list(answered(steps)), of))):
             tellings[telling.told.thing, telling.told.field].append(telling)
         for group in tellings.values():
             for each, last in _told_otherwise(group):
-                if of is None or each.snippet.id in of:
+                if each.snippet.id in of:
                     found[each.snippet.id].append(_as_superseded(each, last))
     return {name: tuple(values) for name, values in found.items()}
 

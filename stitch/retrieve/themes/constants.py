@@ -74,12 +74,9 @@ class ThemeConstants:
 
     def depth(self, form: QuestionForm, *, budget_tokens: int) -> int:
         """The number of steps looked at for a question of a form."""
-        if form in OF_MANY_STEPS:
+        if form.of_many_steps:
             return self.pool
         return min(self.pool, self.least_pool + budget_tokens // self.tokens_a_step)
 
-
-OF_MANY_STEPS = frozenset({QuestionForm.SUMMARY, QuestionForm.ORDER})
-"""Much is said of what is asked for, in many steps."""
 
 THEME_CONSTANTS = ThemeConstants()

@@ -12,6 +12,7 @@ import numpy as np
 
 from stitch.core import MemorySnippet, ScoredSnippet, Statement, Trust
 from stitch.retrieve.neighbors import BESIDE
+from stitch.retrieve.question import READ_CHARS, QuestionForm
 from stitch.retrieve.themes.constants import ThemeConstants
 from stitch.retrieve.themes.wording import Wording, folded
 from stitch.text.sentences import sentences
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 SPEAKER = "speaker"
 """The part of a score that says who spoke."""
-_READ_CHARS = 4_000
 _CHARS_A_TOKEN = 7
 """Texts of so many characters a token are rare."""
 
@@ -124,8 +124,7 @@ class PieceReader:
     Attributes:
         constants: What counts how much.
         embed: Makes the vectors of sentences.
-        wide: Whether the question asks for what was said over a stretch.
-        of_many: Whether it asks for what many steps say together: for that, or for an order.
+        form: What the question asks for.
         calls: Whether it asks for calls: they say nothing that stands alone, so words tell little of them, and their
             rank counts more.
         min_trust: A step whose statements took in words that are trusted less is read as it is.
@@ -133,8 +132,7 @@ class PieceReader:
 
     constants: ThemeConstants
     embed: Callable[[Sequence[str]], Vectors]
-    wide: bool
-    of_many: bool = False
+    form: QuestionForm
     calls: bool = False
     min_trust: Trust | None = None
 
@@ -155,7 +153,7 @@ class PieceReader:
         made = _said(hits, ranks, hierarchy, least=self.min_trust)
         if not made:
             return Pieces(())
-        texts = [folded(each.text[:_READ_CHARS]) for each in made]
+        texts = [folded(each.text[:READ_CHARS]) for each in made]
         wording = Wording(question, texts)
         vectors = _vectors(made, hierarchy, dimension=len(vector))
         relevance = self._relevance(made, wording.of_texts, vectors @ vector)
@@ -173,7 +171,7 @@ class PieceReader:
 
     def _speakers(self, hits: Sequence[ScoredSnippet]) -> dict[str, float]:
         """Bonus for the steps of each role that is asked of; steps beside hits have no parts, but a role."""
-        if self.wide:
+        if self.form.wide:
             return {}
         return {hit.snippet.role: self.constants.speaker * hit.parts[SPEAKER] for hit in hits if hit.parts.get(SPEAKER)}
 
@@ -187,7 +185,7 @@ class PieceReader:
             own = lexical if each.statement is None else (
                 (1 - known.lexical_share) * near + known.lexical_share * lexical
             )  # fmt: skip
-            raw = 0.0 if self.of_many or each.statement is not None else known.raw
+            raw = 0.0 if self.form.of_many_steps or each.statement is not None else known.raw
             told = (1 - share) * own + share * each.relevance - raw
             if self.calls and each.statement is None:
                 told += known.calls_share * max(0.0, each.relevance - told)
@@ -233,12 +231,12 @@ class PieceReader:
     def _ranks(self, hits: Sequence[ScoredSnippet]) -> dict[str, float]:
         """Rank score of each step, from 0 to 1, by the id of its snippet, smoothed over the steps around."""
         known = self.constants
-        if self.wide and hits and BESIDE in hits[0].parts:  # those around have been looked at
+        if self.form.wide and hits and BESIDE in hits[0].parts:  # those around have been looked at
             return {hit.snippet.id: rank for hit, rank in zip(hits, _of_stretches(hits), strict=True)}
         own = _monotone(hits)
         share, steps = (
             (known.wide_around_share, known.wide_around_steps)
-            if self.wide
+            if self.form.wide
             else (known.around_share, known.around_steps)
         )
         if not share or not hits:

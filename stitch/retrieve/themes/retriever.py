@@ -33,7 +33,7 @@ from stitch.retrieve.context.answer import milliseconds_since
 from stitch.retrieve.kinds import running
 from stitch.retrieve.question import form_of
 from stitch.retrieve.run_question import read_run_question
-from stitch.retrieve.themes.constants import OF_MANY_STEPS, THEME_CONSTANTS, ThemeConstants
+from stitch.retrieve.themes.constants import THEME_CONSTANTS, ThemeConstants
 from stitch.retrieve.themes.page import Placed, fit_page
 from stitch.retrieve.themes.pieces import PieceReader, Sentence
 
@@ -99,8 +99,7 @@ class ThemesRetriever:
         reader = PieceReader(
             constants=known,
             embed=self._embedder.embed,
-            wide=form.wide,
-            of_many=form in OF_MANY_STEPS,
+            form=form,
             calls=bool(running(found.hits)) and read_run_question(request.query).calls,
             min_trust=request.min_trust,
         )
@@ -112,11 +111,10 @@ class ThemesRetriever:
             tokens=max(known.least_read_tokens, int(_MORE * request.budget_tokens)),
         )
         check_canceled()
-        many = form in OF_MANY_STEPS
         chosen = pieces.chosen(
             budget_tokens=request.budget_tokens,
             repeat=known.repeat,
-            first=0 if many else known.first_steps,
+            first=0 if form.of_many_steps else known.first_steps,
             first_repeat=known.first_repeat,
         )
         placed = self._placed(chosen, hierarchy, known={hit.snippet.id: hit.snippet for hit in found.hits})

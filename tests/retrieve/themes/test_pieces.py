@@ -8,6 +8,7 @@ import pytest
 from stitch import open_memory
 from stitch.core import MemorySnippet, Piece, ScoredSnippet, Trust
 from stitch.retrieve.context.recalled import is_recalled
+from stitch.retrieve.question import QuestionForm
 from stitch.retrieve.themes.constants import THEME_CONSTANTS
 from stitch.retrieve.themes.page import Placed, fit_page
 from stitch.retrieve.themes.pieces import PieceReader
@@ -129,12 +130,12 @@ def hit(step: str, role: str, **parts: float) -> ScoredSnippet:
     return ScoredSnippet(snippet(step, int(step), role=role, text="a kite", resolved="a kite"), frozenset(), parts, 0.5)
 
 
-@pytest.mark.parametrize(("wide", "first"), [(False, "2"), (True, "1")])
+@pytest.mark.parametrize(("form", "first"), [(QuestionForm.FACTS, "2"), (QuestionForm.SUMMARY, "1")])
 def test_what_the_one_who_is_asked_of_says_comes_first_also_beside_hits_unless_a_summary_is_asked_for(
-    wide: bool, first: str
+    form: QuestionForm, first: str
 ) -> None:
     reading = PieceReader(
-        constants=THEME_CONSTANTS, embed=lambda texts: np.zeros((len(texts), 2), np.float32), wide=wide
+        constants=THEME_CONSTANTS, embed=lambda texts: np.zeros((len(texts), 2), np.float32), form=form
     )
     hits = [hit("1", "Ben"), hit("2", "Ada"), hit("30", "Ada", speaker=0.06)]  # what stands beside a hit has no parts
     told = reading.read(hits, question="What does Ada fly?", vector=np.zeros(2, np.float32), hierarchy=None, tokens=100)
