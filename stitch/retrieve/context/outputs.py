@@ -59,38 +59,29 @@ _BESIDE = 0.4
 def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: int) -> Iterator[ScoredSnippet]:
     """The hits with as much of their texts as matters; all of it, unless they are long."""
     ranked = list(hits)
-    lengths = _Lengths(budget_tokens)
-    if all(len(hit.snippet.resolved) <= lengths.least * _SPARED for hit in ranked):
+    least = min(_limit(sys.maxsize, budget_tokens=budget_tokens, of_run=of_run) for of_run in (True, False))
+    if all(len(hit.snippet.resolved) <= least * _SPARED for hit in ranked):
         yield from ranked
         return
     of_runs = running(ranked)
     terms = tuple(dict.fromkeys(content_stems(query[:READ_CHARS])))
     for rank, hit in enumerate(ranked):
-        runs = hit.snippet.trajectory in of_runs
-        chars = lengths.of(rank, runs=runs)
-        text = hit.snippet.resolved
+        of_run, text = hit.snippet.trajectory in of_runs, hit.snippet.resolved
+        chars = _limit(rank, budget_tokens=budget_tokens, of_run=of_run)
         if len(text) <= chars * _SPARED:
             yield hit
             continue
-        shown = what_matters(text, terms, chars=chars, tail=_TAIL if runs else 0)
+        shown = what_matters(text, terms, chars=chars, tail=_TAIL if of_run else 0)
         yield hit._replace(snippet=hit.snippet.model_copy(update={"resolved": shown, "tokens": 0}))
 
 
-class _Lengths:
-    """Limits on the characters shown of a hit, by its rank and the budget."""
-
-    def __init__(self, budget_tokens: int) -> None:
-        self._most = most_chars(budget_tokens)
-        self._first = max(LEAST_FIRST, budget_tokens / FIRST_TOKENS)
-        scale = min(1.0, math.sqrt(budget_tokens / _ROOM_TOKENS))
-        self._of_runs = [(last, int(min(self._most, chars * scale))) for last, chars in SHOWN_CHARS]
-        self.least = min(self.of(sys.maxsize, runs=True), self.of(sys.maxsize, runs=False))
-
-    def of(self, rank: int, *, runs: bool) -> int:
-        """The limit at a rank."""
-        if runs:
-            return next(chars for last, chars in self._of_runs if rank < last)
-        return self._most if rank < self._first else int(LATER * self._most)
+def _limit(rank: int, *, budget_tokens: int, of_run: bool) -> int:
+    """How many characters of a hit are shown at a rank, from 0."""
+    most = most_chars(budget_tokens)
+    if of_run:
+        chars = next(chars for last, chars in SHOWN_CHARS if rank < last)
+        return int(min(most, chars * min(1.0, math.sqrt(budget_tokens / _ROOM_TOKENS))))
+    return most if rank < max(LEAST_FIRST, budget_tokens / FIRST_TOKENS) else int(LATER * most)
 
 
 def most_chars(budget_tokens: int) -> int:
