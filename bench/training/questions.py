@@ -21,7 +21,8 @@ from stitch.bench.metrics.answers import candidates, contains, count_contained, 
 from stitch.bench.metrics.evidence import recall_at
 from stitch.bench.metrics.scores import Unscored, harmonic
 from stitch.bench.models import ModelAnswerer
-from stitch.core import ContextualIntent, IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection
+from stitch.core import ContextualIntent, IntentFilter, LabelKind, SearchRequest, Selection
+from stitch.core.results import WITHOUT_MODEL
 from stitch.label.model.quoting import shorten
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel
 from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
@@ -35,7 +36,6 @@ RECALL_AT = 10
 """Among how many of the first steps evidence has to be."""
 
 _MEASURE = f"recall@{RECALL_AT}"
-_UNUSABLE = "no usable reply"
 _TOO_COMMON = 0.3
 _TALKATIVE = 3
 """An answer that is so many times longer than the gold one, and more, does not count for holding it."""
@@ -184,7 +184,7 @@ class FilterTask:
     def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> Selection:
         """Choose the labels of a question."""
         asked: Posed = lesson.given
-        selector = ModelFilterSelector(model, fallback=_NoFilter(), program=program)
+        selector = ModelFilterSelector(model, program=program)
         request = SearchRequest(
             tenant=self._memory.tenant, query=asked.question, trajectory=asked.trajectory, asked_at=asked.asked_at
         )
@@ -194,7 +194,7 @@ class FilterTask:
         """Search by the labels that were chosen."""
         chosen: Selection = outcome
         asked: Posed = lesson.given
-        if _UNUSABLE in chosen.reasons:
+        if any(reason.startswith(WITHOUT_MODEL) for reason in chosen.reasons):  # nothing is learned from local labels
             return Marks(0.0, {_MEASURE: 0.0}, "The reply could not be used: it has to give all lists.")
         found = self._memory.search(
             asked.question, trajectory=asked.trajectory, asked_at=asked.asked_at, k=RECALL_AT,
@@ -227,10 +227,3 @@ class FilterTask:
         }
         remarks = [f"{what}: {', '.join(values)}." for what, values in told.items() if values]
         return " ".join([f"{recall:.0%} of the evidence came first.", *remarks])
-
-
-class _NoFilter:
-    """Stands in where the model could not choose, and says so: a training run must not learn from local labels."""
-
-    def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
-        return Selection(IntentFilter(), (_UNUSABLE,))

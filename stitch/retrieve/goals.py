@@ -6,7 +6,6 @@ is answered by what explains and by what a user said, "what did she want?" by wh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,14 +24,9 @@ _VOTERS = 10
 """The first hits, which say which scope is asked about."""
 _LEADING = 0.3
 """What the scope counts in which most of the first hits stand, if a model named it, beside one that is named."""
-_BEST_STEPS = 3
-"""The steps of a goal that are most alike and say how alike it is."""
 _NEARLY, _ABOUT, _NEWEST = 0.7, 0.5, 1.5
 """Statements with this share of the best similarity are about as near, or with that where they say half of the words of
 a question of now; the newest of them counts so much."""
-_ASKS_A_NUMBER, _DIGIT = re.compile(r"\bhow (?:many|much)\b"), re.compile(r"\d")
-_NUMBERS = frozenset(("quantity", "price"))
-"""Classes of values that are numbers, in words too."""
 _LONG_GOAL = 8
 """Steps between the first and the last of a goal whose end tells more than its beginning."""
 _RARE = 2.0
@@ -48,7 +42,7 @@ def only_asks(one: MemorySnippet) -> bool:
 
 
 def goal(pool: Pool) -> Column | None:
-    """Whether its scope is the one asked about: by its name, by identifiers said in it, by its steps most alike.
+    """Whether its scope is the one asked about: by its name, by identifiers said in it, by its step most alike.
 
     The name that a scope has without a model is a guess, and counts nothing.
     """
@@ -70,7 +64,7 @@ def goal(pool: Pool) -> Column | None:
 def _worth_of_goals(pool: Pool) -> dict[tuple[int, str], float]:
     """Score each goal of a run as the one asked about, by trajectory and name; empty where a task is given."""
     goals = {} if pool.of_runs.task else _goals_of_runs(pool)
-    alike = {own: float(np.sort(pool.similarities[places])[-_BEST_STEPS:].mean()) for own, places in goals.items()}
+    alike = {own: float(pool.similarities[places].max()) for own, places in goals.items()}
     best = max(alike.values(), default=0.0)
     return {own: _named(pool, places) + alike[own] / best for own, places in goals.items()} if best > 0 else {}
 
@@ -156,19 +150,13 @@ def _openings(pool: Pool) -> frozenset[int]:
 
 
 def _worth_of_step(pool: Pool, place: int, *, opened: frozenset[int]) -> float:
-    """Bonus of a step that failed or changed something, where that is asked for; a loss without a number asked for."""
+    """Bonus of a step that failed or changed something, where that is asked for."""
     one, read, told = pool.snippets[place], pool.of_runs, 0.0
     if read.error and pool.kinds[place] is not Kind.SETUP and place not in opened and failed(one):
         told += 0.7
-    elif _ASKS_A_NUMBER.search(pool.question.folded) and not _says_a_number(one):
-        told -= 1.0
     if read.calls and (call := _call_of(pool, place)) is not None and changes(pool.snippets[call]):
         told += 1.0 if call == place else 0.7
     return told
-
-
-def _says_a_number(one: MemorySnippet) -> bool:
-    return _DIGIT.search(one.text) is not None or not _NUMBERS.isdisjoint(one.intent.entity_types)
 
 
 def _call_of(pool: Pool, place: int) -> int | None:

@@ -13,14 +13,12 @@ _AGENT = (
     r"(?:\b(?:did|does|do|has|have|had|was|were|could|would|should|by|from)|^)"
     r" (?:the |our |my |your )?{who}\b(?!'s\b)"
 )
-_AGAINST = r"\b(?:against|opposing|attacks? on|objections? to) (?:[\w']+ ){{0,5}}?(?:the |our |my |your )?{who}\b"
 
 
 def named_speakers(text: str, roles: Collection[str]) -> frozenset[str]:
     """Roles that the question names as who did or said something; none if it names all of them.
 
-    A role is named by words that tell it from the others ("the pro side" of "pro-side-debater"). Who speaks against
-    the one named is anybody else.
+    A role is named by words that tell it from the others ("the pro side" of "pro-side-debater").
     """
     parts = {role: frozenset(map(stem, _PART.findall(role.lower()))) for role in roles}
     if len(parts) < 2:
@@ -29,9 +27,7 @@ def named_speakers(text: str, roles: Collection[str]) -> frozenset[str]:
     said = frozenset(text.split())
     for role in parts:
         own = _name_in(role, parts, said)
-        if own and re.search(_AGAINST.format(who=own), text):
-            named |= parts.keys() - {role}
-        elif own and re.search(_AGENT.format(who=own), text):
+        if own and re.search(_AGENT.format(who=own), text):
             named.add(role)
     return frozenset(named) if len(named) < len(parts) else frozenset()
 
