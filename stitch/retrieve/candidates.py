@@ -186,7 +186,7 @@ class Pool(QueryPlan):
     @cached_property
     def running(self) -> NDArray[np.bool_]:
         """Whether each trajectory is the run of an agent."""
-        return runs(self.snippets, self.kinds, self.owners)
+        return np.array(runs(self.kinds, self.owners.tolist()), dtype=bool)
 
     @cached_property
     def runs(self) -> frozenset[str]:

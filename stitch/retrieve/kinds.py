@@ -6,17 +6,14 @@ Labels tell it where they are there: event types of calls and of results. Fields
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from itertools import compress
 
 import numpy as np
 
 from stitch.core import Label, LabelKind, MemorySnippet, Origin, ScoredSnippet
 from stitch.text.words import word_set
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SETUP = "setup"
 """The scope of what runs begin with whatever they are for."""
@@ -31,7 +28,7 @@ CHANGES = word_set("write edit install submit book cancel return pay send delega
 OUTCOMES = word_set("success failure refusal empty timeout partial")
 """Event types of results."""
 FAILURES = word_set("failure refusal timeout partial empty")
-_RUN_SHARE = 0.15
+_RUN_SHARE = 0.1
 """From this share of calls and results on, steps are those of a run."""
 _WITHOUT_MODEL = "local"
 """How the name of a labeler begins that asks no model."""
@@ -81,19 +78,16 @@ def kind_of(snippet: MemorySnippet) -> Kind:
     return Kind.CALL if snippet.tools or _CALL_TOOL in events or _calls(snippet.text) else Kind.AGENT
 
 
-def runs(snippets: Iterable[MemorySnippet], kinds: Iterable[Kind], owners: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each trajectory is the run of an agent: a goal is opened, or many steps are calls or results.
+def runs(kinds: Iterable[Kind], owners: Sequence[int]) -> list[bool]:
+    """Whether each trajectory is the run of an agent: many steps are calls or results.
 
     Args:
-        snippets: Steps of all of them.
-        kinds: The kind of each step.
+        kinds: The kind of each step of all of them.
         owners: The number of the trajectory of each.
     """
-    opened = GOAL_OPENED.value
-    opening = [opened in one.intent.event_types for one in snippets]
-    acting = [kind in _ACTING for kind in kinds]
-    many: NDArray[np.bool_] = np.bincount(owners, acting) >= _RUN_SHARE * np.bincount(owners)
-    return many | (np.bincount(owners, opening) > 0)
+    acting = np.bincount(owners, [kind in _ACTING for kind in kinds])
+    found: list[bool] = (acting >= _RUN_SHARE * np.bincount(owners)).tolist()
+    return found
 
 
 def running(hits: Iterable[ScoredSnippet]) -> frozenset[str]:
@@ -101,8 +95,7 @@ def running(hits: Iterable[ScoredSnippet]) -> frozenset[str]:
     snippets = [hit.snippet for hit in hits]
     numbers: dict[str, int] = {}
     owners = [numbers.setdefault(one.trajectory, len(numbers)) for one in snippets]
-    of_runs = runs(snippets, map(kind_of, snippets), np.array(owners, dtype=np.int64)).tolist()
-    return frozenset(name for name, is_run in zip(numbers, of_runs, strict=True) if is_run)
+    return frozenset(compress(numbers, runs(map(kind_of, snippets), owners)))
 
 
 def is_local(labeled_by: str | None) -> bool:
