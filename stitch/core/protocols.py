@@ -93,12 +93,6 @@ class DensityQuery:
     """Only snippets of this trust or more are ranked."""
     as_of: Moment | None = None
     """Only snippets that were there at this moment are ranked."""
-    required_words: frozenset[int] = frozenset()
-    """Only snippets that have all these words are ranked; as the indices of `SnippetRecord.words`."""
-
-    def admits(self, record: SnippetRecord) -> bool:
-        """Whether a snippet is ranked at all."""
-        return self.sees(record.snippet) and self.required_words <= record.words.keys()
 
     def matched(self, snippet: MemorySnippet) -> Collection[Label]:
         """The labels of the filter that a snippet carries."""
@@ -110,7 +104,7 @@ class DensityQuery:
         ]
 
     def sees(self, snippet: MemorySnippet) -> bool:
-        """Whether a snippet is among those that are searched, whatever its words."""
+        """Whether a snippet is among those that are searched."""
         return (
             snippet.tenant == self.tenant
             and self.trajectory in (None, snippet.trajectory)
@@ -156,7 +150,7 @@ class SnippetStore(Protocol):
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Return the `k` first snippets by (density, similarity, trajectory, position), exactly.
 
-        Equal to `rank_by_label_density` over all snippets that the query admits (`DensityQuery.admits`), snippets
+        Equal to `rank_by_label_density` over all snippets that the query sees (`DensityQuery.sees`), snippets
         without any matched label included. Similarity is `(1 - s) * cosine + s * lexical / (lexical + 10)` where `s` is
         `lexical_share` and both parts are asked for; one part alone counts in full. `lexical` is the sum, over the
         words asked for, of both weights times ln(1 + (N - n + .5) / (n + .5)) ** 1.3: N snippets *of the tenant* have

@@ -269,8 +269,8 @@ class PastStore:
 
 
 def ranked_beside(query: DensityQuery, records: Iterable[SnippetRecord], *, store: SnippetStore) -> list[StoreHit]:
-    """Hits of snippets that a store does not hold, as it would rank them if it did; what the query admits."""
-    admitted = [record for record in records if query.admits(record)]
+    """Hits of snippets that a store does not hold, as it would rank them if it did; what the query sees."""
+    admitted = [record for record in records if query.sees(record.snippet)]
     if not admitted:
         return []
     similarity = Similarity.of(query, dimension=len(admitted[0].vector))

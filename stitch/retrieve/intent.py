@@ -73,8 +73,6 @@ LAST_TURN_SHARE = 0.6
 """What the last turn counts once more beside all, where turns of a conversation are the query."""
 _MOST_GOALS = 8
 """Goals of runs of which all steps are candidates."""
-_MOST_NAMES, _SAYING_A_NAME = 4, 40
-"""Identifiers of a question that are looked for, and steps that are taken of each."""
 _MOST_SETUP = 1_000
 """Further candidates asked for at most, so that instructions that are left out take no place."""
 _HINT = "see `stitch show --memory DIR --json` for trajectories and steps"
@@ -114,7 +112,6 @@ class IntentRetriever:
         count: DensityCount = DensityCount.VALUES,
     ) -> None:
         self._store, self._selector, self._inventories = store, selector, inventories
-        self._lexical = lexical
         self._similarity = Similarity(embedder=embedder, lexical=lexical)
         self._density = count
         self._read_through = LabelInventory(), LabelVocabulary()
@@ -271,12 +268,8 @@ class IntentRetriever:
             found.setdefault(one.snippet.id, one)
 
     def _look_at_goals(self, asked: _Search, query: DensityQuery, *, found: dict[str, Candidate]) -> None:
-        """Add what opens goals, what says an identifier of the question, and all steps of goals it may be about."""
+        """Add what opens goals, and all steps of goals that the question may be about."""
         self._look_at(asked, query, [GOAL_OPENED], found=found)
-        for name in asked.of_runs.identifiers[:_MOST_NAMES]:
-            required = frozenset(self._lexical.query(name))
-            for one in self._candidates(asked, replace(query, required_words=required, k=_SAYING_A_NAME)):
-                found.setdefault(one.snippet.id, one)
         if asked.of_runs.task:
             return
         leading = leading_goals(asked.pool(list(found.values())), most=_MOST_GOALS)

@@ -22,7 +22,7 @@ from stitch.errors import StoreError
 from stitch.store.counts import WordCounter, counted
 from stitch.store.folder import StoreFolder
 from stitch.store.payload import from_payload, label_index, to_payload
-from stitch.store.points import WORDS, Damage, Id, Point, Points, Search, StoredPoint, Where, id_of, ids_of, name_of
+from stitch.store.points import Damage, Id, Point, Points, StoredPoint, Where, id_of, ids_of, name_of
 from stitch.store.ranking import Ranking
 from stitch.store.similarity import Similarity, as_kept, check_vectors, words_as_kept
 
@@ -123,21 +123,7 @@ class QdrantStore:
             if similarity.words is not None:
                 similarity = similarity.weighed(self._counts.rarity(query.tenant, similarity.words))
             where = Where.of(query)
-            if query.required_words and not (ids := self._carrying(query, where)):
-                return []
-            if query.required_words:
-                where = where._replace(ids=ids)
             return Ranking(points, query, similarity=similarity, where=where, read=self._read).hits()
-
-    def _carrying(self, query: DensityQuery, where: Where) -> list[Id]:
-        """The ids of the points that have all words which are required."""
-        counts = self._counts.of(query.tenant)
-        rarest = min(query.required_words, key=lambda word: counts.get(word, 0))
-        if not (count := counts.get(rarest, 0)):
-            return []
-        [found] = self._points.search([Search(WORDS, {rarest: 1.0}, where, count)])
-        words = self._points.retrieve(found.ids, fields=False, words=True)
-        return [name for name in found.ids if query.required_words.issubset(words[name].words)]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Return a tenant's snippets by id; see `SnippetStore.get`."""

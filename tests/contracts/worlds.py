@@ -115,13 +115,8 @@ def random_query(rng: random.Random, *, tenants: Sequence[str] = ("t", "u")) -> 
         k=rng.choice([1, 3, 10, 40, 1000]),
         min_trust=rng.choice(list(Trust)) if rng.random() < 0.25 else None,
         as_of=_random_moment(rng) if rng.random() < 0.25 else None,
-        required_words=_random_words(rng) if rng.random() < 0.25 else frozenset(),
     )
     return query, vocabulary
-
-
-def _random_words(rng: random.Random) -> frozenset[int]:
-    return frozenset(rng.randrange(14) * 300_000_000 for _ in range(rng.choice([1, 1, 2, 3])))
 
 
 def _random_moment(rng: random.Random) -> Moment:
@@ -136,7 +131,7 @@ def expected_ranking(
     candidates = [
         (record.snippet, similarity)
         for record, (similarity, _, _) in zip(records, similarities(records, query), strict=True)
-        if query.admits(record)
+        if query.sees(record.snippet)
     ]
     of_kind: dict[LabelKind, list[str]] = {kind: [] for kind in LabelKind}
     for label in query.labels:

@@ -117,7 +117,7 @@ def test_a_search_makes_three_requests_or_five(qdrant: LoopbackQdrant) -> None:
         for _ in range(50):
             query, _ = random_query(rng)
             before = len(qdrant.requests)
-            store.rank(replace(query, required_words=frozenset(), labels={}))
+            store.rank(replace(query, labels={}))
             counts.append(len(qdrant.requests) - before)
     assert sorted(counts)[25] <= 3
     assert max(counts) <= 5
@@ -136,7 +136,7 @@ def test_what_strict_mode_allows_is_not_exceeded(qdrant: LoopbackQdrant, strict:
     qdrant.strict = strict
     records = random_records(random.Random(3), 30, tenants=("t",))
     query, vocabulary = random_query(random.Random(4), tenants=("t",))
-    query = replace(query, k=10, trajectory=None, required_words=frozenset(), as_of=None, min_trust=None)
+    query = replace(query, k=10, trajectory=None, as_of=None, min_trust=None)
     with closing(open_store(qdrant)) as store:
         store.put(records)
         assert_ranked(store.rank(query), expected_ranking(records, query, vocabulary), k=10)
