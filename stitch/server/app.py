@@ -16,8 +16,9 @@ from sse_starlette import EventSourceResponse
 from sse_starlette.sse import AppStatus
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from stitch.errors import SettingsError, StitchError, StoreUnavailableError
 from stitch.server.access import Access
@@ -28,7 +29,7 @@ from stitch.server.gate import Gate
 from stitch.server.metrics import CONTENT_TYPE as METRICS_TYPE
 from stitch.server.metrics import Metrics
 from stitch.server.operations.operation import Action
-from stitch.server.page import FILES_PATH, PageFiles, page_response, paths_response
+from stitch.server.page import FILES_PATH, FOLDER, paths_response
 from stitch.server.protocol import JSON, PROTOCOL, Failure, Hello, Welcome
 from stitch.server.routes import StrictRoute, call, caller_of, check_type, make_router, memory_of, served_of
 
@@ -108,7 +109,7 @@ def create_app(
     app.include_router(_open)
     calls = Route("/v1/call/{name}", call, methods=["POST"], name="call")  # what it takes is in no description
     app.router.routes.insert(0, calls)  # it is asked most, and routes are tried in order
-    app.router.routes.append(Mount(FILES_PATH, PageFiles(), name="page"))
+    app.router.routes.append(Mount(FILES_PATH, StaticFiles(directory=FOLDER), name="page"))
     if tools is not None:
         app.router.routes.append(Route(MCP_PATH, _UntilClosing(tools, served), name="mcp"))
     app.add_middleware(Gate, served=served)
@@ -210,8 +211,8 @@ async def ready(request: Request) -> Health:
 
 @_open.get("/", include_in_schema=False)
 async def page() -> Response:
-    """The page on which people look into the memory."""
-    return page_response()
+    """The page on which people look into the memory; it tells nothing of one until its script has asked."""
+    return FileResponse(FOLDER / "index.html")
 
 
 @_open.get("/docs", include_in_schema=False)

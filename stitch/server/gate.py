@@ -10,7 +10,7 @@ import anyio
 from starlette.datastructures import Headers, MutableHeaders
 
 from stitch.server.errors import RefusalError, refusal
-from stitch.server.page import FILES_PATH
+from stitch.server.page import FILES_PATH, POLICY
 from stitch.server.protocol import LINES
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/docs"})
 """Paths that tell nothing of any tenant, and ask for no key."""
 _ONCE = ("authorization", "origin", "content-type")
 """Headers of which one is believed: of two, whoever stands before the server might believe the other."""
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff", "Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer",
+}  # fmt: skip
 _PASSED_OVER_S = 5.0
 """So long what is left of a body is read that is not wanted: to close on who still sends takes the answer away."""
 
@@ -49,7 +52,7 @@ class Gate:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                headers["X-Content-Type-Options"] = "nosniff"
+                headers.update(_HEADERS)
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 

@@ -5,37 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from starlette.responses import FileResponse, HTMLResponse, Response
-from starlette.staticfiles import StaticFiles
-
-if TYPE_CHECKING:
-    from starlette.types import Scope
+from starlette.responses import HTMLResponse, Response
 
 FOLDER = Path(__file__).with_name("web")
 FILES_PATH = "/page"
 POLICY = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-"""The content security policy of the page: it loads and runs nothing but the files beside it."""
-_HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}
-
-
-class PageFiles(StaticFiles):
-    """The scripts, styles and pictures of the page."""
-
-    def __init__(self) -> None:
-        super().__init__(directory=FOLDER)
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        """One file."""
-        response = await super().get_response(path, scope)
-        response.headers.update(_HEADERS)
-        return response
-
-
-def page_response() -> Response:
-    """The page itself, which tells nothing of a memory until its script has asked."""
-    return FileResponse(FOLDER / "index.html", headers=_HEADERS)
+"""The content security policy of all answers: a page loads and runs nothing but the files beside it."""
 
 
 def paths_response(description: Mapping[str, Any]) -> Response:
@@ -51,4 +28,4 @@ def paths_response(description: Mapping[str, Any]) -> Response:
         '<p>What each takes and gives: <a href="openapi.json">openapi.json</a>, for any viewer of OpenAPI.</p>'
     )
     whole = f'<!doctype html><html lang="en"><head>{head}</head><body><main>{said}<ul>{items}</ul></main></body></html>'
-    return HTMLResponse(whole, headers=_HEADERS)
+    return HTMLResponse(whole)

@@ -9,7 +9,7 @@ from typing_extensions import Unpack, override
 
 from stitch.server.client import Client, Remote, passed_on
 from stitch.server.methods import TreePlace, method_named
-from stitch.trees.core.differences import TreeDiff, diff
+from stitch.trees.core.differences import diff
 from stitch.trees.core.edits import apply
 from stitch.trees.core.nodes import Tree
 from stitch.trees.core.operations import node_json, operation_json, operations_of
@@ -85,10 +85,6 @@ class RemoteTree(Remote, VersionedTree):
     @override
     def _select(self, query: str, **options: Unpack[SelectOptions]) -> NodeSelection:
         return self.select(query, version=self.version, **options)
-
-    @override
-    def diff(self, before: Time, after: Time | None = None) -> TreeDiff:
-        return diff(self.at(before).tree, self.tree if after is None else self.at(after).tree)
 
     # In words: by the model that is set where the memory is.
 

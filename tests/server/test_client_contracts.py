@@ -85,7 +85,7 @@ def test_all_that_a_memory_does_is_done_elsewhere_too() -> None:
     from stitch.themes import Themes
     from stitch.trees import Trees, VersionedTree
 
-    derived = {"stream", "export", "conversation", "delete", "ask"}  # made of others, or for whoever answers `request`
+    derived = {"stream", "export", "conversation", "delete", "ask", "diff"}  # made of others, or of an open tree
     for here, there in (
         (Memory, RemoteMemory),
         (Lifecycle, RemoteLifecycle),

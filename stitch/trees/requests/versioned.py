@@ -18,6 +18,7 @@ from stitch.core.times import Time
 from stitch.errors import ConflictError, InputError, SettingsError
 from stitch.ingest.trees import Incoming, commit_time
 from stitch.trees.core.commits import MAIN, Commit
+from stitch.trees.core.differences import TreeDiff, diff
 from stitch.trees.core.log import NewCommit, TreeLog
 from stitch.trees.core.nodes import Tree
 from stitch.trees.core.operations import Operation, operations_of
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from stitch.lm import LanguageModel
     from stitch.retrieve.path import NodeSelection
     from stitch.signatures.programs import TreeProgram
-    from stitch.trees.core.differences import TreeDiff
     from stitch.trees.requests.conversation import Confirm, TreeConversation, TreeReply
 
 PERSON = "person"
@@ -156,7 +156,7 @@ class VersionedTree:
 
     def diff(self, before: Time, after: Time | None = None) -> TreeDiff:
         """The difference of a version (the one on which it stands, if none is named) from an earlier one."""
-        return self._log.diff(self.at(before).id, self.version if after is None else self.at(after).id)
+        return diff(self.at(before).tree, self.tree if after is None else self.at(after).tree)
 
     def select(
         self, query: str, *, version: Time | None = None, as_of: Time | None = None, **options: Unpack[SelectOptions]
