@@ -33,8 +33,9 @@ from stitch.server.streaming import (
     WhileReading,
     begun,
     read_lines,
+    spooled,
     store_lines,
-    take_lines,
+    stored_lines,
     written_pieces,
 )
 from stitch.server.threads import taken_here
@@ -274,8 +275,8 @@ async def _stream(
 ) -> Response:
     check_type(request.headers, LINES)
     served, store = served_of(request), partial(store_lines, memory, trajectory, wait, again)
-    taken = take_lines(_lines_of_body(request), store, threads=served.threads, closing=served.closing)
-    return WhileReading(taken, media_type=LINES)
+    stored = stored_lines(_lines_of_body(request), store, threads=served.threads)
+    return WhileReading(spooled(stored), media_type=LINES)
 
 
 _ASKING = frozenset({"search", "ask", "why", "why_not", "select"})

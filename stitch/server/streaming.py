@@ -111,19 +111,13 @@ def _closing() -> RefusalError:
     return RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, "Closing", "the server is about to end", hint=hint)
 
 
-Store = Callable[[Sequence[bytes], int], list[StreamedLine]]
-"""Stores lines, the first of which has a number; says what became of each: `partial(store_lines, memory, ...)`."""
-
-
-async def take_lines(
-    lines: AsyncGenerator[list[bytes], None], store: Store, *, threads: Threads, closing: asyncio.Event
-) -> AsyncGenerator[bytes, None]:
-    """Store the steps of a body line by line; yield a receipt a line, and in the end what it came to."""
+async def spooled(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """The same pieces, made ahead of whoever reads them."""
     spool, waiting = create_memory_object_stream[bytes](SPOOLED)
 
     async def take() -> None:
-        async with spool, aclosing(_taken(lines, store, threads=threads, closing=closing)) as results:
-            async for piece in results:
+        async with spool, aclosing(pieces):
+            async for piece in pieces:
                 await spool.send(piece)
 
     taking = asyncio.ensure_future(take())
@@ -137,19 +131,28 @@ async def take_lines(
         await asyncio.wait({taking})
 
 
-async def _taken(
-    lines: AsyncGenerator[list[bytes], None], store: Store, *, threads: Threads, closing: asyncio.Event
+async def stored_lines(
+    lines: AsyncGenerator[list[bytes], None],
+    store: Callable[[Sequence[bytes], int], list[StreamedLine]],
+    *,
+    threads: Threads,
 ) -> AsyncGenerator[bytes, None]:
-    """The outcome of the lines, as many together as have come."""
+    """Store the steps of a body as they come: a receipt a line, and in the end what it came to.
+
+    Args:
+        lines: Of the body.
+        store: Stores lines, the first of which has a number: `partial(store_lines, memory, ...)`.
+        threads: Where that is done.
+    """
     count = rejected = 0
     failure: dict[str, str] = {}
     try:
-        async with aclosing(lines) as coming:
-            async for texts in coming:
+        async with aclosing(lines):
+            async for texts in lines:
                 results = await threads.step(partial(store, texts, count + 1))
                 count += len(texts)
                 rejected += sum(result.receipt is None for result in results)
-                yield b"".join(_line(result) for result in results)
+                yield b"".join(map(_line, results))
     except EOFError:
         return
     except Exception as error:  # noqa: BLE001 - the status is sent long since: the last line says it

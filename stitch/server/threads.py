@@ -93,18 +93,15 @@ class Threads:
                 return call()
 
         submitted = pool.submit(copy_context().run, canceled_when_left)
-        future = asyncio.wrap_future(submitted)
+        future, leaving = asyncio.wrap_future(submitted), asyncio.ensure_future(_left(request))
+        either: set[asyncio.Future[Any]] = {future, leaving}
         try:
-            leaving = asyncio.ensure_future(_left(request))
-            either: set[asyncio.Future[Any]] = {future, leaving}
-            try:
-                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                leaving.cancel()
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if future.done():
                 return future.result()
             raise CanceledError("the client has left")
         finally:
+            leaving.cancel()
             if not future.done():
                 submitted.cancel()  # at once: by way of `future` a thread might begin it before
                 left.set()
