@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from textwrap import dedent
+from types import MappingProxyType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
@@ -24,12 +25,18 @@ _OTHER_NAMES = frozenset({"user_id", "agent_id", "run_id", "session_id", "app_id
 _GUARDED = re.compile(r"^if TYPE_CHECKING:\n((?:    .*\n|\n)+)", re.MULTILINE)
 
 
-def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The types of parameters and result, those among them that a module imports for type checkers alone."""
+def hints_of(function: Callable[..., Any], instead: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """The types of parameters and result, those among them that a module imports for type checkers alone.
+
+    Args:
+        function: Whose annotations are read.
+        instead: Types that are taken for others, by the names that the annotations say.
+    """
     said = set(re.findall(r"\w+", " ".join(map(str, function.__annotations__.values()))))
     imported = _for_checkers(function.__module__)
-    local = {name: getattr(import_module(module), name) for name, module in imported.items() if name in said}
-    return get_type_hints(function, localns=local, include_extras=True)
+    wanted = said - instead.keys()
+    local = {name: getattr(import_module(module), name) for name, module in imported.items() if name in wanted}
+    return get_type_hints(function, localns={**local, **instead}, include_extras=True)
 
 
 def _for_checkers(module: str) -> dict[str, str]:
@@ -40,9 +47,11 @@ def _for_checkers(module: str) -> dict[str, str]:
     return {name.name: str(each.module) for each in imports for name in each.names}
 
 
-def arguments_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+def arguments_of(
+    function: Callable[..., Any], instead: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, tuple[Any, Any]]:
     """The types and defaults of a model's fields, or of a function's arguments behind the first, options among them."""
-    hints, found = hints_of(function), dict[str, tuple[Any, Any]]()
+    hints, found = hints_of(function, instead), dict[str, tuple[Any, Any]]()
     first = 0 if isinstance(function, type) else 1
     for name, each in list(inspect.signature(function).parameters.items())[first:]:
         if each.kind is not each.VAR_KEYWORD:

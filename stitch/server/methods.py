@@ -6,12 +6,12 @@ type where it arrives, as the library's own values. Nothing is modeled a second 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from inspect import Parameter
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import orjson
 from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, with_config
@@ -22,35 +22,10 @@ from stitch.core.arguments import checked
 from stitch.errors import InputError, StepRejectedError
 from stitch.lifecycle.relabel import NumberedLine
 from stitch.server.operations.operation import LINES, OPERATIONS, Action, Procedure
-from stitch.server.protocol import step_or_message
+from stitch.server.protocol import Failure, as_error, failure_of, step_or_message
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
-
-
-@dataclass(frozen=True, kw_only=True)
-class Method(Procedure):
-    """A method that can be called."""
-
-    @cached_property
-    def given(self) -> TypeAdapter[Any]:
-        """The validator of its arguments."""
-        fields: dict[str, Any] = {
-            name: (Required if default is Parameter.empty else NotRequired)[_traveling(hint)]
-            for name, (hint, default) in self.arguments.items()
-        }
-        made = TypedDict("Arguments", fields)  # type: ignore[misc]
-        return TypeAdapter(with_config(ConfigDict(extra="forbid"))(made))
-
-    @cached_property
-    def result(self) -> TypeAdapter[Any]:
-        """The codec of its result, or of each item of it."""
-        return TypeAdapter(_traveling(self.answered))
-
-    def written(self, answer: Any) -> bytes:
-        """A result as JSON; an item of several in brackets, which an error behind them has not."""
-        written = self.result.dump_json(answer)
-        return b"[%b]" % written if self.streams else written
 
 
 class TreePlace(NamedTuple):
@@ -59,6 +34,71 @@ class TreePlace(NamedTuple):
     name: str
     branch: str
     version: str
+
+
+def _written_by(write: Callable[[Any], Any], read: Callable[[Any], Any]) -> Any:
+    return Annotated[Any, PlainValidator(read), PlainSerializer(write)]
+
+
+def _rejection(error: object) -> dict[str, str]:
+    if not isinstance(error, StepRejectedError):
+        raise TypeError("it is no rejection")  # another member of the union writes it
+    return failure_of(error).model_dump()
+
+
+def _later(place: str) -> Callable[[Any], Any]:
+    """A function that is imported when it is called."""
+    return lambda told: _found(place)(told)
+
+
+_FORMS: Mapping[str, Any] = {
+    "Iterable": list,
+    "object": _written_by(lambda own: own, step_or_message),
+    "KeptTrajectory": _written_by(
+        lambda own: own.__getnewargs_ex__(), lambda told: KeptTrajectory(*told[0], **told[1])
+    ),
+    "StepRejectedError": _written_by(_rejection, lambda told: as_error(Failure.model_validate(told))),
+    "NodeSelection": _written_by(lambda own: own.as_json(), _later("stitch.retrieve.path:selection_of")),
+    "Operation": Mapping[str, Any],
+    "Tree": _written_by(
+        lambda own: _found("stitch.trees.core.operations:node_json")(own.root),
+        _later("stitch.trees.core.reading:read_mapping"),
+    ),
+    "TreeVersion": _written_by(
+        lambda own: own.commit, lambda told: TypeAdapter(_found("stitch.trees:Commit")).validate_python(told)
+    ),
+    "VersionedTree": _written_by(
+        lambda own: TreePlace(own.name, own.branch, own.version), TypeAdapter(TreePlace).validate_python
+    ),
+}
+"""Types that go to and fro in another form: of which pydantic cannot tell by itself, and lists that may be endless."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(Procedure):
+    """A method that can be called."""
+
+    instead = _FORMS
+
+    @cached_property
+    def given(self) -> TypeAdapter[Any]:
+        """The validator of its arguments."""
+        fields: dict[str, Any] = {
+            name: (Required if default is Parameter.empty else NotRequired)[hint]
+            for name, (hint, default) in self.arguments.items()
+        }
+        made = TypedDict("Arguments", fields)  # type: ignore[misc]
+        return TypeAdapter(with_config(ConfigDict(extra="forbid"))(made))
+
+    @cached_property
+    def result(self) -> TypeAdapter[Any]:
+        """The codec of its result, or of each item of it."""
+        return TypeAdapter(self.answered)
+
+    def written(self, answer: Any) -> bytes:
+        """A result as JSON; an item of several in brackets, which an error behind them has not."""
+        written = self.result.dump_json(answer)
+        return b"[%b]" % written if self.streams else written
 
 
 _OWN: Mapping[str, str] = {
@@ -176,84 +216,6 @@ def call_method(
         return own(**taken) if callable(own) else own
 
 
-# Values on their way.
-
-
-def _written_by(write: Callable[[Any], Any], read: Callable[[Any], Any]) -> Any:
-    return Annotated[Any, PlainValidator(read), PlainSerializer(write)]
-
-
-def _kept_trajectory(told: Sequence[Any]) -> KeptTrajectory:
-    name, steps, began, ended = told
-    return KeptTrajectory(name, steps=steps, began=began, ended=ended)
-
-
-def _rejected(told: Any) -> StepRejectedError:
-    if isinstance(told, Mapping) and set(told) == {"rejected", "hint"}:
-        return StepRejectedError(told["rejected"], hint=told["hint"])
-    raise ValueError("it is no rejection")
-
-
-def _rejection(error: object) -> dict[str, str]:
-    if not isinstance(error, StepRejectedError):
-        raise TypeError("it is no rejection")  # another member of the union writes it
-    return {"rejected": error.message, "hint": error.hint}
-
-
 def _numbered(line: str | bytes) -> NumberedLine:
     source, number, text = orjson.loads(line)
     return NumberedLine(source, number, text.encode())
-
-
-def _selection() -> Any:
-    from stitch.retrieve.path import NodeSelection, selection_of
-
-    return _written_by(NodeSelection.as_json, selection_of)
-
-
-def _tree() -> Any:
-    from stitch.trees.core.operations import node_json
-    from stitch.trees.core.reading import read_mapping
-
-    return _written_by(lambda tree: node_json(tree.root), read_mapping)
-
-
-def _version() -> Any:
-    from stitch.trees.core.commits import Commit
-
-    return _written_by(lambda version: version.commit, TypeAdapter(Commit).validate_python)
-
-
-_TRAVELING: Mapping[str, Callable[[], Any]] = {
-    "object": lambda: _written_by(lambda own: own, step_or_message),
-    "KeptTrajectory": lambda: _written_by(lambda own: [str(own), own.steps, own.began, own.ended], _kept_trajectory),
-    "StepRejectedError": lambda: _written_by(_rejection, _rejected),
-    "NodeSelection": _selection,
-    "Tree": _tree,
-    "TreeVersion": _version,
-    "VersionedTree": lambda: _written_by(
-        lambda tree: TreePlace(tree.name, tree.branch, tree.version), TypeAdapter(TreePlace).validate_python
-    ),
-    **dict.fromkeys(("SetField", "Move", "Delete", "Add", "Replace"), lambda: Mapping[str, Any]),
-}
-"""How classes are written of which pydantic cannot tell by itself, by their names."""
-
-
-def _traveling(hint: Any) -> Any:
-    """A type as it travels: what pydantic cannot write is told how, and an iterable is a list."""
-    origin, inner = get_origin(hint), get_args(hint)
-    if (form := _TRAVELING.get(getattr(hint, "__name__", ""))) is not None:
-        return form()
-    if not inner or origin in (Annotated, Literal):
-        return hint
-    traveling = tuple(map(_traveling, inner))
-    if origin is Iterable:
-        return list[traveling[0]]  # type: ignore[valid-type]
-    if traveling == inner:
-        return hint
-    if isinstance(origin, type) and origin.__module__ != "types":
-        return origin[traveling if len(traveling) > 1 else traveling[0]]  # type: ignore[index]
-    union = traveling[0]
-    for each in traveling[1:]:
-        union |= each
-    return union

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
@@ -53,21 +52,23 @@ class ToldStep(Answer):
     text: str
 
 
-@cache
-def as_model(kind: Any) -> Any:
-    """A named tuple of the library, or a tuple of them, as the model under which it is sent: an object, and no list.
+_MODELS: dict[Any, Any] = {}
+"""Models of named tuples, each made once: two of a name would be told apart in the description."""
 
-    Each is made once: two of a name would be told apart in the description.
-    """
+
+def as_model(kind: Any) -> Any:
+    """A named tuple of the library, or a tuple of them, as the model under which it is sent: an object, and no list."""
     if get_origin(kind) is tuple:
         each: Any = as_model(get_args(kind)[0])
         return tuple[each, ...]
     if not hasattr(kind, "_fields"):
         return kind
-    hints, defaults = get_type_hints(kind), kind._field_defaults
-    fields: dict[str, Any] = {name: (as_model(hints[name]), defaults.get(name, ...)) for name in kind._fields}
-    config = ConfigDict(from_attributes=True)
-    return create_model(str(kind.__name__), __config__=config, __doc__=kind.__doc__, **fields)
+    if kind not in _MODELS:
+        hints, defaults = get_type_hints(kind), kind._field_defaults
+        fields: dict[str, Any] = {name: (as_model(hints[name]), defaults.get(name, ...)) for name in kind._fields}
+        config = ConfigDict(from_attributes=True)
+        _MODELS[kind] = create_model(str(kind.__name__), __config__=config, __doc__=kind.__doc__, **fields)
+    return _MODELS[kind]
 
 
 class AsModel:

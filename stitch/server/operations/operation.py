@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import Parameter
-from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 
@@ -33,10 +34,13 @@ class Procedure:
     is_search: bool = False
     """Whether somebody waits for the answer, and a model may be called for it."""
 
+    instead: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Forms in which types go to and fro, by the names of the types."""
+
     @cached_property
     def arguments(self) -> Mapping[str, tuple[Any, Any]]:
         """The types and defaults of the arguments, which are all given by name."""
-        found = arguments_of(self.run)
+        found = arguments_of(self.run, self.instead)
         found.pop(LINES, None)
         return found
 
@@ -48,7 +52,7 @@ class Procedure:
     @property
     def answered(self) -> Any:
         """The type of what is answered, or of each item of it."""
-        answered = hints_of(self.run)["return"]
+        answered = hints_of(self.run, self.instead)["return"]
         return get_args(answered)[0] if self.streams else answered
 
     @property
