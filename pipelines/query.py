@@ -10,6 +10,7 @@ from stitch.console.options import json_option, memory_options, model_options, o
 from stitch.console.printing import one_line, print_told
 from stitch.core import MemorySnippet, Ranking, RetrievalResult
 from stitch.core.intent import labels_in_words
+from stitch.core.results import WITHHELD
 from stitch.errors import ModelError
 from stitch.server.operations.answers import known_trajectory
 from stitch.server.operations.questions import answer_of
@@ -139,7 +140,10 @@ def _tell_day(as_of: str | None) -> None:
 
 
 def _nothing_relevant(result: RetrievalResult) -> str:
-    return f"nothing relevant: the chance that anything bears on this is {result.relevance:.2f}"
+    from stitch.retrieve.relevance import unlikely
+
+    reasons = (each.reason for each in result.trace if each.what == WITHHELD)
+    return f"{WITHHELD}: {next(reasons, None) or unlikely(result.relevance or 0.0)}"
 
 
 def _clocks(snippet: MemorySnippet) -> str:

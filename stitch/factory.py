@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stitch import parts
@@ -358,6 +359,7 @@ def open_parts(
             retention=settings.retention,
             recalls=RecallLog(folder / places.RECALLS_FILE, most=settings.recall_log, clean=ingestor.secrets.clean),
             model=model,
+            make_model=partial(parts.language_model_of, settings, ledger),
             tree_program=tree_program,
             judge=parts.judge_of(settings, model),
             model_workers=threads,

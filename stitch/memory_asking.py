@@ -134,7 +134,8 @@ class AskedMemory:
     ) -> Answer:
         """Answer a question in words by the language model of the settings, from what `search` finds.
 
-        Options are those of `search`. It is one call of the model; none if nothing is found.
+        Options are those of `search`. It is one call of the model, none if nothing is found, beside one of the search
+        where the model chooses the filter. Where no model is set, the one that DSPy is configured with answers.
 
         Returns:
             The answer, with the steps that the model names as its grounds (`cited`).
@@ -145,13 +146,14 @@ class AskedMemory:
         """
         from stitch.retrieve.context.answering import answer_in_words
 
+        model = self._parts.model or self._parts.make_model()
         result = self._found(
             question, trajectory=trajectory, k=k, budget_tokens=budget_tokens, asked_at=asked_at, min_trust=min_trust,
             as_of=as_of,
         )  # fmt: skip
         note_search(result, self._parts)
         with charged_to(self.tenant):
-            return answer_in_words(result, self._parts.model)
+            return answer_in_words(result, model)
 
     def why_not(
         self, step: str, *, query: str, trajectory: str, k: int | None = None, intent_filter: IntentFilter | None = None
@@ -247,8 +249,8 @@ class AskedMemory:
         """A request of what is given; the rest is what the settings say."""
         fields = {**self._defaults.of(k), **{name: value for name, value in given.items() if value is not None}}
         fields["query"] = without_surrogates(query) if isinstance(query, str) else query
-        if isinstance(query, str) and not any(map(str.isalnum, query)) and "intent_filter" not in fields:
-            raise InputError("the question has no word", hint="ask in words")
+        if isinstance(query, str) and not query.strip() and "intent_filter" not in fields:
+            raise InputError("the question is empty", hint="ask in words")
         if "asked_at" in fields:
             asked_at = said_time(fields["asked_at"])
             if isinstance(asked_at, str) and asked_at.strip().isdecimal():  # Unix seconds, as a command gives them

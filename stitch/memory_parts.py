@@ -114,6 +114,8 @@ class MemoryParts:
     retention: tuple[RetentionRule, ...] = ()
     model: LanguageModel | None = None
     """The language model; None if none is used."""
+    make_model: Callable[[], LanguageModel]
+    """Makes one where none is used: that of the settings, or the one that DSPy is configured with."""
     tree_program: TreeProgram | None = None
     """The prompts about trees, if they were compiled."""
     judge: RelevanceJudge | None = None
@@ -148,6 +150,7 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
         SettingsError: Only likely hits are wanted, and of this retriever's nobody can tell.
     """
     from stitch.retrieve.awaited import AwaitedVectorsRetriever
+    from stitch.retrieve.context.answer import EmptyRetriever
     from stitch.retrieve.relevance import Calibrated, RelevanceEstimator, RelevanceRetriever
 
     ingestor, calibrated = parts.ingestor, isinstance(retriever, Calibrated)
@@ -157,6 +160,8 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
             hint="search without min_relevance and min_share, or by "
             + ", ".join(name for name, own in parts.retrievers.items() if isinstance(own, Calibrated)),
         )
+    if reason := _unanswerable(request, ingestor):
+        return EmptyRetriever(mode=retriever.mode, reason=reason)
     if diverse:
         from stitch.retrieve.diverse import DiverseRetriever
 
@@ -171,6 +176,17 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
     estimator = RelevanceEstimator(store, embedder=ingestor.embedder)
     retriever = RelevanceRetriever(retriever, estimator=estimator, judge=parts.judge)
     return AwaitedVectorsRetriever(retriever, lacking=ingestor.worker.lacking)
+
+
+def _unanswerable(request: SearchRequest, ingestor: Ingestor) -> str:
+    """Reason why nothing can be found for a question, whatever the memory holds; empty if something may."""
+    if request.intent_filter is None and not any(map(str.isalnum, request.query)):
+        return "the question has no word"
+    if (moment := request.as_of) is not None:
+        then = ingestor.journal.lengths_at(moment, tenant=request.tenant, trajectory=request.trajectory)
+        if not any(known for _, known in then.values()):
+            return "nothing was stored by then; a past moment goes by when steps were stored, not when they happened"
+    return ""
 
 
 def note_search(result: RetrievalResult, parts: MemoryParts) -> None:

@@ -19,7 +19,7 @@ from stitch.core.trust import Trust
 WITHOUT_MODEL = "chosen without the model: "
 """Begins the first reason of a selection that a model should have made and could not."""
 WITHHELD = "nothing relevant"
-"""Decision of a search that returns nothing, though something is nearest."""
+"""Decision of a search that returns nothing, though something may be nearest; its reason says why."""
 
 
 class Ranking(str, Enum):

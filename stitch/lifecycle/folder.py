@@ -238,18 +238,36 @@ def remove_abandoned(folder: Path) -> None:
             claim.release()
 
 
-def check_whole(location: str, *, collection: str, journal: Journal, store: SnippetStore) -> None:
-    """Refuse a collection that holds nothing of a memory: a search of it would find nothing, and look like one.
-
-    A store in a folder that holds nothing is filled from the journal when the memory is opened, and so is a collection
-    of which the journal says that it may lack anything.
+def check_not_emptied(journal: Journal) -> None:
+    """Refuse an empty journal beside a store that holds something: the folder was copied in part, or is damaged.
 
     Raises:
-        StoreError: It is empty and the memory is not.
+        JournalError: It was never given anything.
     """
-    if store.count() or not journal.counts().stored or not journal.projected(SNIPPETS):
+    if not journal.last_change():
+        raise JournalError(
+            "the journal is damaged or missing: it holds nothing, and the store does",
+            hint="copy the whole folder again, or `stitch restore` a backup to a new one; until then keep the store: it"
+            " alone has the texts",
+        )
+
+
+def check_whole(location: str, *, collection: str, journal: Journal, store: SnippetStore) -> None:
+    """Refuse a journal and a store of which one holds nothing of what is in the other.
+
+    A search of such a collection would find nothing, and look like one. A store in a folder that holds nothing is
+    filled from the journal when the memory is opened, and so is a collection of which the journal says that it may lack
+    anything.
+
+    Raises:
+        JournalError: The journal is empty and the store is not.
+        StoreError: The collection is empty and the memory is not.
+    """
+    if store.count():
+        check_not_emptied(journal)
+    elif not journal.counts().stored or not journal.projected(SNIPPETS):
         return
-    if not is_url(location):
+    elif not is_url(location):
         journal.record_projected(SNIPPETS, 0)
     else:
         raise StoreError(

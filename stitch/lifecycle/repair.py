@@ -14,6 +14,7 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import DamagedRecordError, Journal
 from stitch.journal.entries import Damaged, Entry, differences
+from stitch.lifecycle.folder import check_not_emptied
 from stitch.lifecycle.tree_transfer import faults_of_trees
 from stitch.store import QdrantStore
 from stitch.themes.grouping import KIND as THEMES
@@ -229,14 +230,10 @@ def check_source(journal: Journal, *, store_holds: bool) -> None:
     """See that a store may be built anew from a journal: that it is not emptied, and each step as it was written.
 
     Raises:
-        StoreError: The journal holds nothing, and the store does.
-        JournalError: Steps are damaged; the store may hold their only sound copies.
+        JournalError: It holds nothing, and the store does; or steps are damaged, whose only sound copies may be there.
     """
-    if store_holds and not journal.tenants():
-        raise StoreError(
-            "the journal holds nothing, and the store does: it is not built anew from that",
-            hint="`stitch restore` makes a memory of a backup",
-        )
+    if store_holds:
+        check_not_emptied(journal)
     damaged = [
         f"step {each.step!r} of trajectory {each.trajectory!r} of {tenant!r}"
         for tenant in journal.tenants()

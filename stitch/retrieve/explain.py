@@ -266,8 +266,7 @@ def explain(
     elif found:
         sentences.append(f"It is not in the context: {request.budget_tokens} tokens were spent on hits before it.")
     elif place is not None and (place.rank <= request.k or not result):
-        chances = (each.figures["chance"] for each in result.trace if each.what == WITHHELD)
-        sentences += (f"It was left out: the chance that anything bears on this is {own:.2f}." for own in chances)
+        sentences += (f"It was left out: {each.reason}." for each in result.trace if each.what == WITHHELD)
     return Why(found, shown, entry.state, snippet.trust, result.intent_filter, result.reasons, place, tuple(sentences))
 
 

@@ -267,6 +267,11 @@ _NUMBER = re.compile(r"(?<![\w.$€£])[0-9]{1,3}(?!\w|\.[0-9])")
 _NONE = re.compile(r"\bnone\b", re.IGNORECASE)
 
 
+def unlikely(relevance: float) -> str:
+    """The reason why hits are left out, in words."""
+    return f"the chance that anything bears on this is {relevance:.2f}"
+
+
 class RelevanceRetriever:
     """Adds to the answers of another retriever how likely it is that each hit bears on the question.
 
@@ -306,7 +311,7 @@ class RelevanceRetriever:
                 chances = relevance(self._estimator.evidence(request, talks, few=few))
             if chances.result < LEAST:
                 figures = {"chance": chances.result, "least": LEAST}
-                decision = Decision(WITHHELD, figures, "min_relevance=0 returns what is nearest")
+                decision = Decision(WITHHELD, figures, unlikely(chances.result))
                 withheld = {hit.snippet.id for hit in talks}
                 kept = tuple(hit for hit in kept if hit.snippet.id not in withheld)
                 found = replace(found, trace=(*found.trace, decision))

@@ -238,11 +238,17 @@ class MemoryContract:
         for query in ("\ud800 hotel", "漢字", "?" * 20_000 + " hotel"):
             assert memory.search(query, k=1).hits
 
-    def test_a_question_without_a_word_is_refused_unless_labels_ask(self, memory: Memory) -> None:
+    def test_an_empty_question_is_refused_and_one_without_a_word_finds_nothing_unless_labels_ask(
+        self, memory: Memory
+    ) -> None:
         memory.add_many(TRIP, trajectory="trip")
-        for query in ("", "  ?", "\x00", "🦷"):
-            with pytest.raises(InputError, match="no word"):
+        for query in ("", " \n"):
+            with pytest.raises(InputError, match="the question is empty"):
                 memory.search(query)
+        for query in ("  ?", "...", "!!", "🦷", "👍"):
+            found = memory.search(query)
+            assert (found.hits, found.context(), found.nothing_relevant) == ((), "", True)
+            assert [each.reason for each in found.trace] == ["the question has no word"]
         assert memory.search("", intent_filter=IntentFilter(event_types=["inform"]), k=1).hits
 
     def test_why_says_why_a_step_comes_back(self, memory: Memory) -> None:
@@ -297,7 +303,7 @@ class MemoryContract:
 
     def test_without_a_model_no_answer_in_words_is_made(self, memory: Memory) -> None:
         memory.add_many(TRIP, trajectory="trip")
-        with pytest.raises(SettingsError, match="needs a language model"):
+        with pytest.raises(SettingsError, match="no model is named"):
             memory.ask("What does the hotel cost?")
 
     def test_the_label_space_is_that_of_one_trajectory_or_of_all(self, memory: Memory) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from doubles.embedding import EmbeddingServer
 from stitch import Memory, Step, open_memory
-from stitch.errors import EmbedderError, StitchError, StoreError, StoreLockedError, StoreMismatchError
+from stitch.errors import EmbedderError, JournalError, StitchError, StoreLockedError, StoreMismatchError
 from stitch.ingest.snippets import SnippetProjection
 from stitch.lifecycle.folder import NEXT_FOLDER, next_store
 from stitch.lifecycle.repair import Repaired, repair, verify
@@ -186,17 +186,35 @@ def test_a_flipped_letter_in_the_journal_does_not_reach_the_store(memory: Path) 
 def test_an_emptied_journal_never_wipes_the_store(memory: Path) -> None:
     for table in ("steps", "labels", "states", "trajectories", "changes", "checkpoints"):
         damage_journal(memory, f"DELETE FROM {table}")
+    for use in (open_memory, reindex_memory):
+        with pytest.raises(JournalError, match="it holds nothing, and the store does") as refused:
+            use(memory)
+        assert refused.value.hint is not None
+        assert refused.value.hint.startswith("copy the whole folder again")
+
+
+@pytest.mark.parametrize("left", [b"", None])
+def test_a_folder_copied_without_its_journal_is_refused_as_damaged_and_whole_again_with_it(
+    memory: Path, left: bytes | None
+) -> None:
+    journal = memory / "journal.sqlite"
+    kept = journal.read_bytes()
+    journal.unlink() if left is None else journal.write_bytes(left)
+    for _ in range(2):
+        with pytest.raises(JournalError, match="damaged or missing"):
+            open_memory(memory)
+    for path in memory.glob("journal.sqlite*"):
+        path.unlink()
+    journal.write_bytes(kept)
     with open_memory(memory) as opened:
-        assert opened.lifecycle.verify(repair=True).snippets == 3
-        assert len(opened.lifecycle.verify().disagreements) == 3
-        with pytest.raises(StoreError, match="the journal holds nothing"):
-            opened.lifecycle.reindex()
-        assert opened.status().snippets == 3
-    with pytest.raises(StoreError, match="the journal holds nothing, and the store does") as refused:
-        reindex_memory(memory)
-    assert refused.value.hint == "`stitch restore` makes a memory of a backup"
+        assert opened.lifecycle.verify() == (3, 3, ())
+
+
+def test_a_memory_of_which_all_is_erased_opens_empty(memory: Path) -> None:
     with open_memory(memory) as opened:
-        assert opened.status().snippets == 3
+        opened.lifecycle.erase(Selector(trajectory="t"))
+    with open_memory(memory) as opened:
+        assert opened.lifecycle.verify() == (0, 0, ())
 
 
 @pytest.fixture

@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
+from dspy.utils import DummyLM
 
 from stitch import open_memory
 from stitch.errors import ModelError
@@ -39,6 +41,15 @@ def test_an_answer_names_the_steps_that_say_it_and_no_others(tmp_path: Path) -> 
     assert asked[0]["question"] == "What does the Maple Inn cost?"
     assert SAID[2] in asked[0]["quoted_steps"]
     assert "95 dollars" in found._repr_html_()
+
+
+def test_where_no_model_is_set_the_one_that_dspy_is_configured_with_answers(tmp_path: Path) -> None:
+    script = [{"answer": "95", "cited": '["trip/2"]'}]
+    with open_memory(tmp_path / "m") as memory, dspy.context(lm=DummyLM(script, adapter=dspy.JSONAdapter())):
+        for text in SAID:
+            memory.add(text, trajectory="trip")
+        found = memory.ask("What does the Maple Inn cost?")
+    assert (found.text, [hit.snippet.position for hit in found.cited]) == ("95", [2])
 
 
 def test_an_answer_may_stand_on_any_step_that_the_context_shows(tmp_path: Path) -> None:

@@ -49,6 +49,22 @@ def test_as_of_a_step_the_memory_is_what_it_was_then(memory: Memory, retriever: 
         assert steps(memory, trajectory="trip", as_of=TRIP[count - 1].id, retriever=retriever) == known
 
 
+@pytest.mark.parametrize("retriever", ["intent", "dense"])
+def test_as_of_before_anything_was_stored_the_answer_says_so_whenever_it_happened(
+    tmp_path: Path, retriever: str
+) -> None:
+    with open_memory(tmp_path / "m") as memory:
+        said = Step(role="user", content="The rent is 540.", timestamp="2026-02-01T10:00")
+        memory.add(said, trajectory="talk")
+        then = memory.search("What is the rent?", as_of="2026-03-01", trajectory="talk", retriever=retriever)
+        assert not then.hits
+        assert "nothing was stored by then" in then.trace[0].reason
+        why = memory.why("What is the rent?", step="0", trajectory="talk", as_of="2026-03-01")
+        assert not why.found
+        now = memory.search("What is the rent?", trajectory="talk", retriever=retriever)
+        assert [hit.snippet.step for hit in now.hits] == ["0"]
+
+
 def test_as_of_a_step_the_answer_is_that_of_a_memory_that_ended_there(memory: Memory, tmp_path: Path) -> None:
     with open_memory(tmp_path / "then") as then:
         then.add_many(TRIP[:3], trajectory="trip")

@@ -6,8 +6,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from stitch.core import Decision, Ranking, RankingRule, RetrievalResult, ScoredSnippet, SearchRequest, Selection
+from stitch.core import (
+    Decision,
+    IntentFilter,
+    Ranking,
+    RankingRule,
+    RetrievalResult,
+    ScoredSnippet,
+    SearchRequest,
+    Selection,
+)
 from stitch.core.ranking import GOAL
+from stitch.core.results import WITHHELD
 from stitch.retrieve.context.budget import fit_context
 from stitch.retrieve.context.excerpts import excerpt_hits
 from stitch.retrieve.context.outputs import shorten_long
@@ -42,6 +52,19 @@ def bare(
         mode=mode,
         rule=rule,
     )
+
+
+class EmptyRetriever:
+    """Finds nothing, for a reason: what cannot be answered, and is asked all the same."""
+
+    def __init__(self, *, mode: str, reason: str) -> None:
+        self.mode, self._reason = mode, reason
+
+    def search(self, request: SearchRequest) -> RetrievalResult:
+        """Answer a question with nothing."""
+        selection, started = Selection(request.intent_filter or IntentFilter()), time.perf_counter()
+        found = bare(request, selection, (), rule=RankingRule(), mode=self.mode, started=started)
+        return replace(found, relevance=0.0, trace=(Decision(WITHHELD, {}, self._reason),))
 
 
 def with_context(found: RetrievalResult) -> RetrievalResult:

@@ -5,28 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stitch.core import Answer, RetrievalResult
-from stitch.errors import SettingsError
 from stitch.text.markers import Quoted
 
 if TYPE_CHECKING:
     from stitch.lm import LanguageModel
 
 
-def answer_in_words(result: RetrievalResult, model: LanguageModel | None) -> Answer:
+def answer_in_words(result: RetrievalResult, model: LanguageModel) -> Answer:
     """Answer the question of a result from its context, in one call; without one if nothing was found.
 
     Raises:
-        SettingsError: There is no model.
-        ModelError: It cannot be used.
+        ModelError: The model cannot be used.
     """
     from stitch.lm import Purpose
     from stitch.signatures.programs import MemoryAnswerProgram
 
-    if model is None:
-        raise SettingsError(
-            "an answer in words needs a language model",
-            hint="name one with --model, or give lm=dspy.LM(...) to open_memory; `search` finds steps without",
-        )
     if not result.context_text:
         return Answer("", (), result)
     said = model.run(
