@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import date, datetime, timezone
 from functools import lru_cache
 from typing import NamedTuple
@@ -221,7 +220,7 @@ def _times(text: str) -> Iterator[str]:
 
 _NUMBER = rf"\d{{1,3}}|an?|{'|'.join(NUMBER_WORDS)}|couple of|few|several"
 _MONTH_ALONE = re.compile(
-    rf"\b(?:in|during|of|since|early|late|mid|by) (?P<month>{MONTH})\b(?! \d{{1,2}}\b)"
+    rf"\b(?:in|during|of|since|after|before|until|early|late|mid|by) (?P<month>{MONTH})\b(?! \d{{1,2}}(?:st|nd|rd|th)?\b)"
     r"(?:,? (?:of )?(?P<year>(?:19|20)\d\d))?",
     re.IGNORECASE,
 )
@@ -235,10 +234,22 @@ _RELATIVE = re.compile(
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _SLACK_DAYS = {"day": 1, "week": 3, "month": 12, "year": 90}
 """People round: what was "two months ago" was so give or take so many days."""
-_LAST = {"weekend": (9, 1), "month": (60, 10), "year": (730, 121)}
-"""So many days ago the last one may have begun at the earliest, and ended at the latest."""
+_LAST_WEEKEND = (9, 1)
+"""So many days ago it may have begun at the earliest, and ended at the latest."""
 _TOLD_LATER_DAYS = 7
 """Things are told a few days after they happened."""
+
+
+_SIDE = re.compile(
+    r"\b(?P<apart>(?:days?|nights?|weeks?|months?|years?) )?"
+    r"(?:(?P<after>after|nach|après|después|depois)|(?P<since>since|seit|ab|depuis|desde)"
+    r"|(?P<before>before|vor|avant|antes)|(?P<until>until|till|bis|jusqu['’]au|hasta))"
+    r"(?: (?:the|de[lrmn]?|le))?\s+$",
+    re.IGNORECASE,
+)
+"""What right before a date makes it the beginning or the end of a time, but for "the week after" one."""
+_SIDE_CHARS = 24
+_FIRST_DAY, _LAST_DAY = date.min.toordinal(), date.max.toordinal()
 
 
 class Span(NamedTuple):
@@ -276,9 +287,12 @@ def _spans(text: str, asked: int | None) -> Iterator[Span]:
             named = match.groupdict()
             month = named["month"] or named.get("month_first") or ""
             day = named.get("day") or named.get("day_after")
-            yield from _of_date(named["year"], month, day)
+            begins = min(match.start(name) for name, said in named.items() if said and name != "at")
+            side = _SIDE.search(text, max(0, begins - _SIDE_CHARS), begins)
+            where = side.lastgroup if side and not side["apart"] else None
+            yield from _of_date(named["year"], month, day, side=where, asked=asked)
             if form is _SLASHED and day is not None:  # 10/03 is in March, or in October
-                yield from _of_date(named["year"], day, month)
+                yield from _of_date(named["year"], day, month, side=where, asked=asked)
     if asked is not None:
         yield from _relative(text, asked)
 
@@ -300,19 +314,31 @@ def _abroad() -> re.Pattern[str]:
     )
 
 
-def _of_date(year: str | None, month: str, day: str | None) -> Iterator[Span]:
-    """The span of a day or a month, with or without its year; nothing if there is none such."""
+def _of_date(year: str | None, month: str, day: str | None, *, side: str | None, asked: int | None) -> Iterator[Span]:
+    """The span of a day or a month, with or without its year, or of what is on a side of it; nothing if there is none.
+
+    What is on a side of one without a year is on that of the last one when it was asked.
+    """
     number = int(month) if month.isdigit() else months_abroad().get(month.lower()) or _month_number(month)
     first, last = (int(day), int(day)) if day else (1, 31)
     if not (1 <= number <= 12 and 1 <= first <= 31):
         return
-    if year is None:
-        yield Span(number * 31 + first, number * 31 + last + _TOLD_LATER_DAYS, any_year=True, meant=number * 31 + last)
-        return
-    with suppress(ValueError):
-        begins = date(int(year), number, first).toordinal()
-        ends = begins if day else begins + 30
-        yield Span(begins, ends + _TOLD_LATER_DAYS, meant=ends)
+    if year is None and side and asked is not None:
+        on = date.fromordinal(asked)
+        year = str(on.year - ((number, first) > (on.month, on.day)))
+    begins, ends = number * 31 + first, number * 31 + last
+    if year is not None:
+        try:
+            begins = date(int(year), number, first).toordinal()
+        except ValueError:
+            return
+        ends = begins if day else _began("month", begins + 31) - 1
+    if side in ("after", "since"):
+        yield Span(begins if side == "since" else ends + 1, _LAST_DAY, any_year=year is None)
+    elif side:
+        yield Span(_FIRST_DAY, ends if side == "until" else begins - 1, any_year=year is None)
+    else:
+        yield Span(begins, ends + _TOLD_LATER_DAYS, any_year=year is None, meant=ends)
 
 
 def _began(unit: str, day: int) -> int:
@@ -323,6 +349,12 @@ def _began(unit: str, day: int) -> int:
         if unit == "week"
         else of.replace(day=1, month=of.month if unit == "month" else 1).toordinal()
     )
+
+
+def _last(unit: str, day: int) -> tuple[int, int]:
+    """The first and the last day of the week, the month or the year before that of a day."""
+    ends = max(_FIRST_DAY, _began(unit, day) - 1)
+    return _began(unit, ends), ends
 
 
 def without_relative_times(text: str) -> str:
@@ -353,11 +385,12 @@ def _of_period(which: str, count: str | None, unit: str, asked: int) -> Iterator
     elif which == "this":
         if unit in ("week", "month", "year"):
             yield Span(_began(unit, asked), asked)
-    elif unit == "week":
-        yield Span(_began(unit, asked) - 8, asked, meant=_began(unit, asked) - 1)  # some begin it on Sunday
-    elif unit in _LAST:
-        first, last = _LAST[unit]
+    elif unit == "weekend":
+        first, last = _LAST_WEEKEND
         yield Span(asked - first, asked - last)
+    elif unit != "day":
+        first, last = _last(unit, asked)
+        yield Span(first - (unit == "week"), asked, meant=last)  # some begin a week on Sunday
 
 
 def _days_since(weekday: str, day: int) -> int:
@@ -395,8 +428,10 @@ def day_meant(text: str, *, said: float | str | None) -> str | None:
 
 
 def _meant(match: re.Match[str], told: int) -> str:
+    if match["last"]:
+        told = _last(match["last"], told)[0]
     unit, on = match["unit"] or match["last"], date.fromordinal(told)
-    count = number(match["number"] or "a") or 0
+    count = number(match["number"] or "") or 0
     if unit == "year":
         return f"{on.year - count:04d}"
     if unit == "month":
