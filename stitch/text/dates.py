@@ -220,7 +220,8 @@ def _times(text: str) -> Iterator[str]:
 
 _NUMBER = rf"\d{{1,3}}|an?|{'|'.join(NUMBER_WORDS)}|couple of|few|several"
 _MONTH_ALONE = re.compile(
-    rf"\b(?:in|during|of|since|after|before|until|early|late|mid|by) (?P<month>{MONTH})\b(?! \d{{1,2}}(?:st|nd|rd|th)?\b)"
+    rf"\b(?:in|during|of|since|after|before|until|early|late|mid|by) (?P<month>{MONTH})\b"
+    r"(?! \d{1,2}(?:st|nd|rd|th)?\b)"
     r"(?:,? (?:of )?(?P<year>(?:19|20)\d\d))?",
     re.IGNORECASE,
 )
