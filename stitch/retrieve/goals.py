@@ -167,7 +167,7 @@ def _call_of(pool: Pool, place: int) -> int | None:
 
 
 def late(pool: Pool) -> Column | None:
-    """Recency of a step in its scope, where the last or first is asked for; in long runs the end tells more.
+    """Recency of a step among what bears on the question, where the last or first is asked for; of runs in its goal.
 
     Of a question of now ("Where do I work?"), how late a user said it among what is about as near: recall never tells
     whether the newest of two statements stands first, so that no fit of weights brings this.
@@ -176,12 +176,22 @@ def late(pool: Pool) -> Column | None:
     of_runs = pool.running.any() and not pool.of_runs.task
     if not (order or stands or of_runs):
         return None
-    column = order * _places_in_scopes(pool)
+    column = (order * _places_in_scopes(pool) + _recency(pool)) / 2
     if stands:
         for own in pool.trajectories:
             column[own] = np.maximum(column[own], _latest(pool, own))
     if pool.running.any():
         column[pool.in_runs] = _late_in_goals(pool)[pool.in_runs] if of_runs else 0.0
+    return column
+
+
+def _recency(pool: Pool) -> Column:
+    """The place in time of those about as near as the nearest: 1 for the last, or for the first where that is asked."""
+    column, order = np.zeros(len(pool.candidates)), pool.question.order
+    near = pool.similarities >= _NEARLY * pool.similarities.max(initial=0.0)
+    for own in pool.trajectories if order else ():
+        places = own.start + np.flatnonzero(near[own])
+        column[places[::order]] = np.arange(1, len(places) + 1) / max(1, len(places))
     return column
 
 

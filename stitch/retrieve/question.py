@@ -188,7 +188,7 @@ _KINDS_OF_NOUNS = {
 _STANDS = word_set("do does am is are have has can i'm i've what's where's who's")
 _NOW = word_set(
     """
-    now current currently nowadays recently latest newest still
+    now current currently nowadays recently latest newest still moment present
     jetzt inzwischen mittlerweile aktuell derzeit zurzeit momentan ahora actualmente
     """
 )

@@ -10,7 +10,8 @@ from stitch.text.words import stem
 
 _PART = re.compile(r"[^\W_]+")
 _AGENT = (
-    r"(?:\b(?:did|does|do|has|have|had|was|were|could|would|should|by|from)|^)"
+    r"(?:\b(?:did|does|do|has|have|had|was|were|could|would|should|by|from"
+    r"|hat|hatte|haben|sagte|von|dijo|dicho|dit)|^)"
     r" (?:the |our |my |your )?{who}\b(?!'s\b)"
 )
 

@@ -50,6 +50,15 @@ RUN = (
     step(9, "tool", "oil, 2 dollars", scope=DOOR, tools=("find_part",)),
 )
 
+LAMPS = (
+    said(1, "The lamp is dark.", scope="hall", alike=0.6),
+    said(5, "A new bulb for the lamp.", scope="shop", alike=0.5),
+    said(9, "The door squeaks.", scope="door", alike=0.1),
+)
+RENTS = (
+    said(1, "The rent is 540.", role="Ana", scope="a", alike=0.6),
+    said(9, "The rent is 610.", role="Ana", scope="b", alike=0.4),
+)
 CHOIR = (
     said(1, "Choir practice is on Monday.", role="Ana", alike=0.6),
     said(2, "Good.", role="Bo", alike=0.5),
@@ -94,10 +103,14 @@ CASES: list[tuple[str, str, tuple[Candidate, ...], set[str]]] = [
     ("late", "Where did we end up?", (said(1, scope="trip"), said(5, scope="trip"), said(9, scope="car")), {"5"}),
     ("late", "What was said first?", (said(1, scope="trip"), said(5, scope="trip")), {"1"}),
     ("late", "Where did we go?", (said(1, scope="trip"), said(5, scope="trip")), set()),
+    ("late", "What did he say about the lamp last?", LAMPS, {"5"}),
+    ("late", "What did he first say about the lamp?", LAMPS, {"1"}),
+    ("late", "What is the rent at the moment?", RENTS, {"9"}),
     ("late", "How does c_18 stand now?", RUN, {"9"}),
     ("late", "When is choir practice now?", CHOIR, {"4"}),
     ("late", "When is choir practice?", CHOIR, set()),
     ("speaker", "What did Ann say?", (said(1, role="Ann"), said(2, role="Bo")), {"1"}),
+    ("speaker", "Was hat Ann zuletzt gesagt?", (said(1, role="Ann"), said(2, role="Bo")), {"1"}),
     ("speaker", "What was said?", (said(1, role="Ann"), said(2, role="Bo")), set()),
     ("speaker", "Where did I park?", (said(1), said(2, LONG, role="assistant")), {"1"}),
     ("speaker", "What did you suggest to me?", (said(1), said(2, LONG, role="assistant")), set()),
