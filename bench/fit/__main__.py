@@ -17,7 +17,6 @@ FITS: Mapping[str, tuple[str, str]] = {
     "paths": ("stitch.bench.fit.paths:command", "Calibration of the scorers of path queries."),
     "table": ("stitch.bench.fit.table.make:command", "The table of the static embedder (stitch/embed/table)."),
     "acts": ("stitch.bench.fit.acts:command", "Weights of acts of words (stitch/label/local/weights.json)."),
-    "names": ("stitch.bench.fit.names:command", "Weights of names of scopes (stitch/label/local/weights.json)."),
     "kinds": ("stitch.bench.fit.kinds:command", "The table of kinds of things from WordNet (stitch/text/table)."),
 }
 """Where each fit is, and what it makes."""

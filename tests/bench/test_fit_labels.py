@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from stitch.bench.fit import acts, names, scopes
+from stitch.bench.fit import acts, scopes
 from stitch.core import Step
 from stitch.label.local.acts import IN_WORDS
 from stitch.label.local.scopes import FEATURES
@@ -99,20 +99,3 @@ def test_acts_of_others_are_read_as_ours():
     assert acts.act_of((), name="agent_runs") == ""
     with acts.LINES.open() as lines:
         assert {line.split("\t")[0] for line in lines} <= set(IN_WORDS)
-
-
-def test_names_are_fitted_to_what_was_judged():
-    steps = [
-        Step(role="user", content=text, id=f"{place}") for place, text in enumerate(["My garden fence is old."] * 3)
-    ]
-    scope = names.named_in(steps, {"0": (["garden fence"], ["leaks"])})
-    weights = names.fit_names({"one": scope, "other": scope})
-    assert names.measured(scope, weights) == {"scopes": 1, "good": 1.0, "absurd": 0.0}
-    assert min(weights) >= 0
-
-
-def test_judged_names_are_short_and_never_both_good_and_absurd():
-    for line in names.JUDGED.read_text().splitlines():
-        _, _, _, good, absurd = line.split("\t")
-        assert not set(good.split("|")) & set(absurd.split("|")) - {""}
-        assert all(len(each.split()) <= 6 for each in good.split("|"))

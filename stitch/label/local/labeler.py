@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NAME = "local-33"
+NAME = "local-34"
 """Changes whenever the same steps would get other labels."""
 
 _AT_ONCE = 256

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from stitch.core.intent import clean_label
 from stitch.core.text_cache import text_cache
@@ -13,11 +13,10 @@ from stitch.text.dates import months_abroad
 from stitch.text.kinds import kinds_of
 from stitch.text.languages import carrying, is_foreign, phrases_in
 from stitch.text.phrases import ADJECTIVES, noun_phrases
-from stitch.text.sentences import SentenceForm
 from stitch.text.words import FUNCTION_WORDS, NUMBER_WORDS, is_verb, singular, word_set
 
-MOST_CHARS = 60
-"""A name is no longer."""
+MOST_CHARS = 40
+"""A phrase is no longer."""
 WORD = re.compile(r"[^\W_]+(?:[-.'’/&][^\W_]+)*")
 _MOST_WORDS = 6
 _A_STEP = 24
@@ -59,33 +58,24 @@ _PARTICIPLE = re.compile(r"\w{2,}(?:ing|ed|ly)$")
 _FENCED = re.compile(r"```[\s\S]*?(?:```|$)")
 """Code in a text, of which no phrase is a name."""
 _FILE_KINDS = ("file", "path")
-_ASKING = (SentenceForm.QUESTION, SentenceForm.REQUEST)
 _NAMING = ("name", "place", "organization", "day")
 """Classes of values that may name a scope; a day is "day 2"."""
 
 
-def phrases_of(reading: StepFeatures) -> dict[str, bool]:
-    """Phrases that may name the scope of a step, as they are written, with whether a question or request says them."""
-    asking = [span for span, form in zip(reading.spans, reading.forms, strict=True) if form in _ASKING]
-    kept: dict[str, bool] = {}
-    for text, place in _places(reading):
-        if label := clean_label(text):
-            kept[label] = kept.get(label, False) or any(start <= place < end for start, end in asking)
-        if len(kept) == _A_STEP:
-            break
-    return kept
+def phrases_of(reading: StepFeatures) -> list[str]:
+    """Phrases that may name the scope of a step, as they are written."""
+    return list(islice(dict.fromkeys(filter(None, map(clean_label, _phrases(reading)))), _A_STEP))
 
 
-def _places(reading: StepFeatures) -> Iterator[tuple[str, int]]:
-    """Phrases that may name a scope, with their places in what is said, -1 for none."""
+def _phrases(reading: StepFeatures) -> Iterator[str]:
     if reading.said:
         for each in reading.mentions:
             if each.entity_type in _NAMING and each.value.casefold() not in reading.speakers and _is_name(each.value):
-                yield each.value, each.start
+                yield each.value
         yield from _foreign_phrases(reading) if is_foreign(reading.language) else _english_phrases(reading)
     for identifier in reading.identifiers:
         if identifier.kind in _FILE_KINDS and len(identifier.value) <= MOST_CHARS:
-            yield identifier.value.rstrip("/").rpartition("/")[2], -1
+            yield identifier.value.rstrip("/").rpartition("/")[2]
 
 
 def any_words(reading: StepFeatures) -> str:
@@ -106,8 +96,8 @@ def _is_name(value: str) -> bool:
     return len(value) > 2 and any(part[0].isalpha() or not dated for part in telling)
 
 
-def _english_phrases(reading: StepFeatures) -> Iterator[tuple[str, int]]:
-    """Noun phrases of a text, also with the adjective before them, and pairs that a preposition joins; with places."""
+def _english_phrases(reading: StepFeatures) -> Iterator[str]:
+    """Noun phrases of a text, also with the adjective before them, and pairs that a preposition joins."""
     text, before = _FENCED.sub(lambda code: "." * len(code.group()), reading.said), ("", 0)
     for phrase in noun_phrases(text):
         end = phrase.start + len(phrase.text)
@@ -120,11 +110,11 @@ def _english_phrases(reading: StepFeatures) -> Iterator[tuple[str, int]]:
         if not lead and before[0] and (between := _joining(text[before[1] : phrase.start])):
             pair = f"{before[0]} {between} {written}"
             if len(pair.split()) <= _MOST_WORDS and len(pair) <= MOST_CHARS:
-                yield pair, phrase.start
+                yield pair
         if written.casefold() not in reading.speakers:
-            yield written, phrase.start
+            yield written
             if lead and lead[-1].lower() in ADJECTIVES:
-                yield f"{lead[-1]} {written}", phrase.start
+                yield f"{lead[-1]} {written}"
         before = (written, end)
 
 
@@ -167,24 +157,23 @@ def _is_noun(word: str) -> bool:
     return bool(kinds) and _COLOR not in kinds
 
 
-def _foreign_phrases(reading: StepFeatures) -> Iterator[tuple[str, int]]:
-    """Words of another language that carry matter, as they are written, with their places.
+def _foreign_phrases(reading: StepFeatures) -> Iterator[str]:
+    """Words of another language that carry matter, as they are written.
 
     Nouns where capitals or articles tell them; in a Romance language also two that a preposition joins.
     """
-    said, language = list(WORD.finditer(reading.said)), reading.language
-    carry = set(carrying([each.group().lower() for each in said], language))
+    said, language = WORD.findall(reading.said), reading.language
+    carry = set(carrying([each.lower() for each in said], language))
     joined, before = "", ""
-    for match in said:
-        word = match.group()
+    for word in said:
         if not (word.lower() in carry and len(word) > 3 and word.isalpha() and _tells(word)):
             joined = _joined(joined, word) if language in _ROMANCE else ""
         else:
             if " " in joined:
-                yield f"{joined} {word}", match.start()
+                yield f"{joined} {word}"
             joined = word if _is_foreign_noun(word, before, language) else ""
             if joined:
-                yield word, match.start()
+                yield word
         before = word
 
 
@@ -202,11 +191,10 @@ def _is_foreign_noun(word: str, before: str, language: str | None) -> bool:
 
 
 @text_cache(maxsize=65_536)
-def shape(text: str) -> tuple[float, float]:
-    """Whether a phrase has more than one word, and which share of them says something."""
-    parts = [part for part in WORD.findall(text) if part.lower() not in FUNCTION_WORDS]
-    telling = [part for part in parts if _tells(part)]
-    return float(len(parts) > 1), len(telling) / (len(parts) or 1)
+def telling_share(phrase: str) -> float:
+    """Which share of the words of a phrase says something."""
+    parts = [part for part in WORD.findall(phrase) if part.lower() not in FUNCTION_WORDS]
+    return sum(map(_tells, parts)) / (len(parts) or 1)
 
 
 def _tells(part: str) -> bool:

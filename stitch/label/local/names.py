@@ -1,7 +1,8 @@
-"""Names of scopes: two noun phrases that recur in a scope and tell it from the others, "heating bill and price rise".
+"""Names of scopes: noun phrases that recur in a scope and tell it from the others, "heating bill · price rise".
 
-`FEATURES` tell which candidate is a good name; their weights are fitted to scopes whose candidates a person has read.
-A name is looked at again when the scope has grown to twice its steps, and stays unless another is clearly better.
+A candidate scores by its words (c-TF-IDF, where a scope is a document), by the steps that say it, and by how near it is
+to what the scope means. A name is looked at again when the scope has grown to twice its steps, and stays unless another
+is clearly better.
 """
 
 from __future__ import annotations
@@ -9,24 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from math import exp, log, log1p
+from math import log1p, sqrt
 from typing import TYPE_CHECKING, Any
 
-from stitch.label.local.name_phrases import MOST_CHARS, WORD, any_words, phrases_of, shape
+from stitch.label.local.name_phrases import WORD, any_words, phrases_of, telling_share
 from stitch.label.local.reading import INSTRUCTIONS, NOTICE, StepFeatures
-from stitch.label.local.weights import shipped_name_weights, sums_of
+from stitch.label.local.weights import vectors_of
 from stitch.text.languages import carrying, stem_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FEATURES = ("rarity", "steps", "opening", "asked", "words", "matter", "nearness", "weight")
-"""Of a candidate, none of which speaks against it: how much its words tell the scope from the rest of the trajectory
-(c-TF-IDF, beside the best candidate), in how many of the scope's steps it stands, whether in the one that opened it,
-whether in a question or request, whether it has more than one word, which share of them says something, how near it is
-to what the scope means, and how rare it is in the language, which the table of the default embedder knows."""
 NO_NAME = "conversation"
-_BETWEEN = " and "
+_BETWEEN = " · "
 _MOST_CANDIDATES = 160
 """Candidates that a scope keeps; beyond twice as many the worse half goes."""
 _LOOKS_AT = (2, 3, 5, 8, 13, 21, 34, 55)
@@ -34,6 +30,10 @@ _LOOKS_AT = (2, 3, 5, 8, 13, 21, 34, 55)
 _CLEARLY_BETTER = 1.25
 _COMPARED = 12
 """So many candidates are compared by what they mean."""
+_OPENING_COUNTS = 2
+"""What the step that opens a scope says counts so often beside: it says what the scope is for."""
+_GROWN_STEPS, _MOST_CHARS = 8, 90
+"""With so many steps a scope is named by three phrases, before by two; all together are no longer."""
 
 
 @dataclass
@@ -44,8 +44,7 @@ class _Candidate:
     stems: list[str]
     steps: int = 0
     opens: bool = False
-    """Whether the step that opened the scope says it: that says what the scope is for."""
-    asked: bool = False
+    """Whether the step that opened the scope says it."""
 
 
 @dataclass
@@ -65,8 +64,7 @@ class _Named:
 class ScopeNames:
     """The names of the scopes of one trajectory, by number."""
 
-    def __init__(self, weights: Sequence[float] | None = None) -> None:
-        self._weights = weights or shipped_name_weights()
+    def __init__(self) -> None:
         self._scopes: list[_Named] = []
         self._said: dict[str, int] = {}
         """Stems with how many steps say them."""
@@ -126,16 +124,14 @@ class ScopeNames:
         if scope.given or scope.steps > _LOOKS_AT[-1]:
             scope.candidates = {}
             return
-        for text, asked in phrases_of(reading).items():
+        for text in phrases_of(reading):
             if (candidate := scope.candidates.get(text.lower())) is None:
                 parts = (each.lower() for each in WORD.findall(text))
                 stems = dict.fromkeys(stem_in(each, reading.language) for each in carrying(parts, reading.language))
                 candidate = scope.candidates[text.lower()] = _Candidate(text, list(stems) or [text.lower()])
             candidate.steps += 1
-            candidate.asked = candidate.asked or asked
         if len(scope.candidates) > 2 * _MOST_CANDIDATES:
-            likeliest = self._likeliest(self._told(scope), most=_MOST_CANDIDATES)
-            scope.candidates = {each: scope.candidates[each] for each in likeliest}
+            scope.candidates = {each: scope.candidates[each] for each in self._likeliest(scope, most=_MOST_CANDIDATES)}
 
     def reconsider(self, number: int, gist: NDArray[Any] | None, *, steps: int) -> str | None:
         """The better name of a scope that has grown to so many steps; None if it keeps its own. Changes nothing."""
@@ -159,7 +155,6 @@ class ScopeNames:
         for text, each in theirs.candidates.items():
             known = own.candidates.setdefault(text, _Candidate(each.text, each.stems))
             known.steps += each.steps
-            known.asked = known.asked or each.asked
         theirs.counts, theirs.candidates = {}, {}
         self._taken.update({name: home for name, number in self._taken.items() if number == young})
 
@@ -167,57 +162,45 @@ class ScopeNames:
         """Take in that somebody else uses the name: it stays."""
         self._scopes[number].given = True
 
-    def features(
-        self, number: int, gist: NDArray[Any] | None, *, most: int = _COMPARED, own: Sequence[str] = ()
-    ) -> dict[str, list[float]]:
-        """`FEATURES` of the likeliest candidates of a scope and of its `own`, by their text, folded."""
-        import numpy as np
-
-        told = self._told(self._scopes[number])
-        chosen = list(dict.fromkeys([*own, *self._likeliest(told, most=most)]))
-        sums = sums_of(chosen)
-        lengths = np.maximum(1.0, np.sqrt(np.add.reduce(sums * sums, axis=1)))
-        near = np.zeros(len(chosen)) if gist is None else sums @ gist / lengths / (float(gist @ gist) ** 0.5 or 1.0)
-        return {
-            each: [*told[each], max(0.0, cosine), log(length) - log(len(WORD.findall(each)) or 1) / 2]
-            for each, cosine, length in zip(chosen, near.tolist(), lengths.tolist(), strict=True)
-        }
-
-    def _likeliest(self, told: Mapping[str, Sequence[float]], *, most: int) -> list[str]:
-        """The best candidates by what is told of them without their meaning."""
-        return sorted(told, key=lambda each: (-_weighed(told[each], self._weights), each))[:most]
-
-    def _told(self, scope: _Named) -> dict[str, list[float]]:
-        """All features of all candidates but those of their meaning."""
-        rarities = [self._rarity(each, scope) for each in scope.candidates.values()]
-        top, steps = max(rarities, default=0.0) or 1.0, log1p(scope.steps)
-        return {
-            text: [(rarity / top) ** 0.5, log1p(each.steps) / steps, each.opens, each.asked, *shape(each.text)]
-            for (text, each), rarity in zip(scope.candidates.items(), rarities, strict=True)
-        }
-
-    def _rarity(self, candidate: _Candidate, scope: _Named) -> float:
-        """Weight of the words of a candidate in its scope beside the rest of the trajectory: c-TF-IDF."""
-        own = [(scope.counts.get(each, 0), self._said.get(each, 0)) for each in candidate.stems]
-        return sum(log1p(here) * log1p(self._steps / (1 + said - here)) for here, said in own) / len(own)
-
     def _best(self, number: int, gist: NDArray[Any] | None) -> tuple[str, float]:
-        """The best name that no other scope has or had, and how many times as likely it is as the present one."""
+        """The best name that no other scope has or had, and how many times as good it is as the present one."""
         scope = self._scopes[number]
         own = [each for each in scope.name.lower().split(_BETWEEN) if each in scope.candidates]
-        features = self.features(number, gist, own=own)
-        chances = {each: exp(_weighed(row, self._weights)) for each, row in features.items()}
-        before = sum(chances[each] for each in own) or 1e-9
-        order = sorted(chances, key=lambda each: (-round(chances[each], 4), each))
+        compared = list(dict.fromkeys([*own, *self._likeliest(scope, most=_COMPARED)]))
+        scores = {each: self._score(scope.candidates[each], scope) for each in compared}
+        if gist is not None and compared:
+            near = vectors_of(compared) @ gist / (float(gist @ gist) ** 0.5 or 1.0)
+            scores = {each: scores[each] * max(0.0, float(by)) for each, by in zip(compared, near, strict=True)}
+        order = sorted(scores, key=lambda each: (-round(scores[each], 4), each))
         for first in order:
-            said = set(scope.candidates[first].stems)
-            others = (each for each in order if said.isdisjoint(scope.candidates[each].stems))
-            second = next((each for each in others if len(f"{first}{_BETWEEN}{each}") <= MOST_CHARS), None)
-            parts = [first] if second is None else [first, second]
+            parts = self._with_others(first, order, scope)
             name = _BETWEEN.join(scope.candidates[each].text for each in parts)
             if self._taken.get(name.lower(), number) == number:
-                return name, sum(chances[each] for each in parts) / before
+                return name, sum(scores[each] for each in parts) / (sum(scores[each] for each in own) or 1e-9)
         return "", 0.0
+
+    def _with_others(self, first: str, order: Sequence[str], scope: _Named) -> list[str]:
+        """A candidate and the best others that share no word with it or each other."""
+        parts, said = [first], set(scope.candidates[first].stems)
+        for each in order:
+            if len(parts) == (3 if scope.steps >= _GROWN_STEPS else 2):
+                break
+            if said.isdisjoint(scope.candidates[each].stems) and len(_BETWEEN.join([*parts, each])) <= _MOST_CHARS:
+                parts.append(each)
+                said.update(scope.candidates[each].stems)
+        return parts
+
+    def _likeliest(self, scope: _Named, *, most: int) -> list[str]:
+        """The best candidates without regard to their meaning."""
+        scores = {text: self._score(each, scope) for text, each in scope.candidates.items()}
+        return sorted(scores, key=lambda each: (-scores[each], each))[:most]
+
+    def _score(self, candidate: _Candidate, scope: _Named) -> float:
+        """c-TF-IDF of a candidate's words, times the share that says something, by the steps that say the phrase."""
+        extra = _OPENING_COUNTS * candidate.opens
+        own = [(scope.counts.get(each, 0), self._said.get(each, 0)) for each in candidate.stems]
+        telling = sum((here + extra) * log1p(self._steps / (1 + said - here)) for here, said in own) / sqrt(len(own))
+        return telling * telling_share(candidate.text) * sqrt(log1p(candidate.steps))
 
     def _distinct(self, name: str) -> str:
         folded = name.lower()
@@ -238,7 +221,3 @@ class ScopeNames:
             names._scopes.append(_Named(**{**scope, "candidates": candidates}))
         names._said, names._steps, names._taken = dict(data["said"]), data["steps"], dict(data["taken"])
         return names
-
-
-def _weighed(features: Sequence[float], weights: Sequence[float]) -> float:
-    return sum(weight * each for weight, each in zip(weights, features, strict=False))

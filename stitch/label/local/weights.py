@@ -1,4 +1,4 @@
-"""Weights that are fitted and shipped: `weights.json`, made by `stitch.bench.fit` (`scopes`, `acts`, `names`)."""
+"""Weights that are fitted and shipped: `weights.json`, made by `stitch.bench.fit` (`scopes`, `acts`)."""
 
 from __future__ import annotations
 
@@ -79,12 +79,6 @@ def shipped_act_weights() -> ActWeights:
     return act_weights_from(_shipped()["acts"])
 
 
-@lru_cache(maxsize=1)
-def shipped_name_weights() -> tuple[float, ...]:
-    """The weights of `names.FEATURES` in use."""
-    return tuple(_shipped()["names"].values())
-
-
 def scope_weights_from(data: Mapping[str, Any]) -> ScopeWeights:
     """The weights of scopes in a file."""
     return ScopeWeights(tuple(data["features"].values()), data["turn_cues"], _matrix(data["turn_words"], data["unit"]))
@@ -106,12 +100,6 @@ def vectors_of(texts: Sequence[str]) -> NDArray[np.float32]:
     """A unit vector of each text's beginning, from the table of the default embedder."""
     rows: NDArray[np.float32] = _embedder().embed([text[:MAX_CHARS] for text in texts])
     return rows
-
-
-def sums_of(texts: Sequence[str]) -> NDArray[np.float32]:
-    """The sums that unit vectors are made of: the rarer the words of a text, the longer."""
-    sums: NDArray[np.float32] = _embedder().sums(texts)
-    return sums
 
 
 @lru_cache(maxsize=1)
