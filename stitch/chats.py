@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, takewhile
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from weakref import WeakValueDictionary
@@ -28,6 +29,10 @@ Edited = Literal["refuse", "keep", "revise"]
 MARK = "stitch_message"
 """Under this name the metadata of a step say which message it was: its place among the steps of its conversation, and a
 digest of what it said, as `3-5f1d8c0b2a47`. The same is its id, unless it brings one."""
+_BESIDE = "beside"
+"""In place of the number of an instruction that is no part of what was said."""
+Place = int | str
+"""The place of a message in its conversation, or the mark of an instruction beside it."""
 
 _DIGEST_BYTES = 6
 _EXCERPT_CHARS = 60
@@ -85,11 +90,15 @@ class Chats:
             entries = list(self._ingestor.journal.entries(self._tenant, trajectory))
             given = self._given(messages, trajectory=trajectory, entries=entries)
             known = dict(filter(None, map(_known, entries)))
-            first = place_of(given, known) if start is None else start
-            there = {place: each for place, each in enumerate(given, start=first) if place in known}
+            places = places_of(given, known) if start is None else range(start, start + len(given))
+            there = {place: each for place, each in zip(places, given, strict=True) if place in known}
             changed = {place: each for place, each in there.items() if not each.agrees(known[place])}
+            if start is None and edited == "refuse":  # instructions that hold the time, say, are kept as they were
+                changed = {place: each for place, each in changed.items()
+                           if not _instructs(each.clean) or not _instructs(known[place].step)}  # fmt: skip
             _check(changed, known, edited=edited, trajectory=trajectory)
-            steps = [_marked(each, place) for place, each in enumerate(given, start=first) if place not in known]
+            new = ((place, each) for place, each in zip(places, given, strict=True) if place not in known)
+            steps = [_marked(each, place) for place, each in new]
             added = iter(
                 self._ingestor.add_many(steps, tenant=self._tenant, trajectory=trajectory, wait=wait, again=again)
                 if steps
@@ -101,7 +110,7 @@ class Chats:
             receipts = {entry.id: entry for entry in entries}
             return [
                 receipts[str(known[place].step.id)]._replace(repeated=True).receipt() if place in there else next(added)
-                for place in range(first, first + len(given))
+                for place in places
             ]
 
     def _given(self, messages: Iterable[object], *, trajectory: str, entries: Sequence[Entry]) -> list[Given]:
@@ -120,31 +129,47 @@ class Chats:
                 by="source", text=step.content, labels={}, references=None)  # fmt: skip
 
 
-def place_of(given: Sequence[Given], known: Mapping[int, Known]) -> int:
-    """The place in a conversation at which the first of these messages stands.
+def places_of(given: Sequence[Given], known: Mapping[Place, Known]) -> list[Place]:
+    """The places of messages in their conversation.
 
-    They are a conversation from its beginning (0) if they say what is stored, as far as both go, or most of it: then
-    the rest was edited. Otherwise they go on: after what is stored, or overlapping its end, as the window of an agent
-    does that forgets the oldest messages.
+    Instructions in front stand where those of the conversation do, whatever was forgotten behind them. Where it has
+    none, as for a summary of what was forgotten, they stand beside it.
     """
-    end = max(known, default=-1) + 1
-    if not given or not end:
-        return end if not given else 0
+    end = max((place for place in known if isinstance(place, int)), default=-1) + 1
+    begin = len(list(takewhile(lambda place: place in known and _instructs(known[place].step), range(end))))
+    in_front = list(takewhile(lambda each: _instructs(each.clean), given))
+    places = [at if at < begin or not end else f"{_BESIDE}-{each.digest}" for at, each in enumerate(in_front)]
+    first = begin if end else len(in_front)
+    return [*places, *_places_of_talk(given[len(in_front) :], known, begin=first, end=end)]
 
-    def agreeing(first: int) -> list[bool]:
-        both = range(first, min(end, first + len(given)))
-        return [given[place - first].agrees(known[place]) for place in both if place in known]
 
-    from_beginning = agreeing(0)
+def _places_of_talk(said: Sequence[Given], known: Mapping[Place, Known], *, begin: int, end: int) -> Iterable[int]:
+    """The places of messages behind the instructions, which end before `begin`.
+
+    They are the conversation from its beginning if they say what is stored, as far as both go, or most of it: then the
+    rest was edited. Otherwise they go on: after what is stored, or overlapping its end, as the window of an agent does
+    that forgets the oldest messages, or those behind the first.
+    """
+
+    def agreeing(first: int, told: Sequence[Given]) -> list[bool]:
+        return [each.agrees(known[place]) for place, each in enumerate(told, start=first) if place in known]
+
+    from_beginning = agreeing(begin, said)
     if all(from_beginning):
-        return 0
-    for first in range(max(1, end - len(given)), end):
-        found = agreeing(first)
-        if found and all(found):
-            return first
-    if from_beginning[0] or 2 * sum(from_beginning) > len(from_beginning):
-        return 0
-    return end
+        return range(begin, begin + len(said))
+    kept = len(list(takewhile(bool, from_beginning)))
+    for head in dict.fromkeys((0, kept)):
+        for first in range(max(begin, end - len(said)) + head, end):
+            found = agreeing(first, said[head:])
+            if found and all(found):
+                return chain(range(begin, begin + head), range(first, first + len(said) - head))
+    first = begin if kept or 2 * sum(from_beginning) > len(from_beginning) else end
+    return range(first, first + len(said))
+
+
+def _instructs(step: Step) -> bool:
+    """Whether a step is an instruction of the program, and not said in the conversation."""
+    return step.role in ("system", "developer")
 
 
 def digest_of(step: Step) -> str:
@@ -157,18 +182,18 @@ def digest_of(step: Step) -> str:
     return hashlib.blake2b(said, digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def _known(entry: Entry) -> tuple[int, Known] | None:
+def _known(entry: Entry) -> tuple[Place, Known] | None:
     """The place of a stored step in its conversation; None if it was not handed over as a message."""
-    mark = entry.step.metadata.get(MARK)
-    place, _, digest = mark.partition("-") if isinstance(mark, str) else ("", "", "")
-    if not place.isdecimal() or not digest:
+    mark = str(entry.step.metadata.get(MARK))
+    place, _, digest = mark.partition("-")
+    if not (place.isdecimal() or place == _BESIDE) or not digest:
         return None
     digests = frozenset({digest, digest_of(entry.step)})
-    return int(place), Known(entry.step, entry.id != mark, digests)
+    return int(place) if place.isdecimal() else mark, Known(entry.step, entry.id != mark, digests)
 
 
-def _marked(given: Given, place: int) -> Step:
-    mark = f"{place}-{given.digest}"
+def _marked(given: Given, place: Place) -> Step:
+    mark = f"{place}-{given.digest}" if isinstance(place, int) else place
     metadata = {**given.step.metadata, MARK: mark}
     return given.step.model_copy(update={"id": given.step.id or mark, "metadata": metadata})
 
@@ -180,7 +205,7 @@ def _check_options(start: int | None, edited: str) -> None:
         raise InputError(f"start {start} is before the first message", hint="the first message is number 0")
 
 
-def _check(changed: Mapping[int, Given], known: Mapping[int, Known], *, edited: Edited, trajectory: str) -> None:
+def _check(changed: Mapping[Place, Given], known: Mapping[Place, Known], *, edited: Edited, trajectory: str) -> None:
     """Refuse messages that say something else than those stored, unless they may; words alone can be corrected.
 
     Raises:

@@ -200,7 +200,8 @@ class Memory(AskedMemory):
 
         Hand over the whole conversation again and again, its last messages, or the new ones alone: messages are known
         by their places and by what they say, so that each is stored once. A list that neither begins as what is stored
-        nor overlaps its end goes on after it.
+        nor overlaps its end goes on after it. Instructions (`system`, `developer`) in front of the last messages stand
+        in front of the conversation; other ones than the stored are taken for these, unless `edited` is `revise`.
 
         Args:
             messages: Dictionaries or objects of the OpenAI (chat and responses), Anthropic or Gemini kind, with calls

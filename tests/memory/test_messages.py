@@ -50,6 +50,32 @@ def test_the_last_messages_or_the_new_ones_alone_go_on_where_the_conversation_en
     assert [entry.step.tool_name for entry in memory.steps("t")][3] == "find_hotel", "its call was in an earlier list"
 
 
+TURNS = [{"role": "user" if turn % 2 == 0 else "assistant", "content": f"This is turn {turn}."} for turn in range(24)]
+
+
+@pytest.mark.parametrize("edited", ["refuse", "keep", "revise"])
+@pytest.mark.parametrize("kept", [0, 1], ids=["the last", "the first and the last"])
+def test_a_window_behind_instructions_goes_on_where_the_conversation_ended(memory, edited, kept):
+    for end in range(2, 25, 2):
+        clock = {"role": "system", "content": f"Be brief. It is {end} o'clock."}
+        window = [*TURNS[:kept], *TURNS[max(kept, end - 6) : end]]
+        add(memory, [TALK[0], clock, *window], edited=edited)
+    instructions, turns = said(memory)[:2], said(memory)[2:]
+    assert [text for _, text in turns] == [turn["content"] for turn in TURNS]
+    hour = 24 if edited == "revise" else 2
+    assert [text for _, text in instructions] == ["You plan trips.", f"Be brief. It is {hour} o'clock."]
+
+
+def test_a_summary_in_front_of_a_window_stands_beside_what_was_said(memory):
+    for end in range(2, 25, 2):
+        summary = [{"role": "system", "content": f"So far there were {end - 6} turns."}] * (end > 12)
+        add(memory, [*summary, *TURNS[max(0, end - 6) : end]])
+        assert all(add(memory, [*summary, *TURNS[max(0, end - 6) : end]])), "sent again"
+    told = [text for role, text in said(memory) if role != "system"]
+    assert told == [turn["content"] for turn in TURNS]
+    assert ("system", "So far there were 8 turns.") in said(memory)
+
+
 def test_the_same_words_are_stored_again_where_they_are_said_again(memory):
     yes = {"role": "user", "content": "Yes."}
     talk = [yes, {"role": "assistant", "content": "Really?"}, yes]
@@ -61,14 +87,14 @@ def test_the_same_words_are_stored_again_where_they_are_said_again(memory):
 
 
 def test_an_edited_message_is_told_and_nothing_is_stored(memory):
-    add(memory, TALK[:2])
-    other = [TALK[0], {"role": "user", "content": "Which hotel is there in Faro?"}, *TALK[2:]]
-    with pytest.raises(StepRejectedError, match="message 1 of trajectory 't' says something else") as error:
+    add(memory, TALK[:4])
+    other = [*TALK[:3], {**TALK[3], "content": "Casa Verde, 90 euros"}, TALK[4]]
+    with pytest.raises(StepRejectedError, match="message 3 of trajectory 't' says something else") as error:
         add(memory, other)
-    assert "'user: Which hotel is there in Porto?'" in error.value.message
-    assert "'user: Which hotel is there in Faro?'" in error.value.message
+    assert "'tool: Casa Azul, 80 euros'" in error.value.message
+    assert "'tool: Casa Verde, 90 euros'" in error.value.message
     assert "edited='revise'" in error.value.hint
-    assert len(said(memory)) == 2
+    assert len(said(memory)) == 4
     with pytest.raises(StepRejectedError, match="and so do 1 others"):
         add(memory, [TALK[1], TALK[0]], start=0)
 
