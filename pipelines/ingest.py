@@ -156,6 +156,9 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
          " the same command with --again stores them")),
         (report.failed, "failed steps are kept and searchable; `stitch retry` tries them again"),
         (report.not_read, f"not read: {lists}; kept as metadata of the step that follows"),
+        (report.placeholders, (f"{counted(messages=report.placeholders)} not stored: media that were left out, what was"
+         " deleted, notices of encryption")),
+        (report.not_utf8, f"{counted(steps=report.not_utf8)} not written in UTF-8, and read as Windows-1252"),
         (report.rejected, f"{report.rejected} rejected, see {rejects_path}"),
     )  # fmt: skip
     for said, note in notes:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
 from stitch.errors import ModelError, StepConflictError, StepRejectedError, StitchError, StoreError
-from stitch.sources import not_read
+from stitch.sources import READ_AS, not_read
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -39,6 +39,10 @@ class IngestReport(BaseModel):
     rejected: int = 0
     not_read: dict[str, int] = {}  # pydantic copies it
     """Lengths of lists, by their names, that are kept as metadata of a trajectory because others are its steps."""
+    placeholders: int = 0
+    """Messages of chats that say nothing but that a program left something out, as media, or that was deleted."""
+    not_utf8: int = 0
+    """Steps of texts that are no UTF-8, and were read as Windows-1252."""
     repeated: int = 0
     """Steps that were in the memory already; they are as they were."""
     erased: int = 0
@@ -117,6 +121,8 @@ class Intake:
         waiting = self._waiting.setdefault(item.trajectory, [])
         waiting.append(item)
         self.kept += 1
+        self._report.placeholders += item.placeholders
+        self._report.not_utf8 += READ_AS in item.step.metadata
         for name, count in not_read(item.step).items():
             self._report.not_read[name] = self._report.not_read.get(name, 0) + count
         return len(waiting)
@@ -159,9 +165,28 @@ class Intake:
         trajectory, items = batch
         results: list[Receipt | StepRejectedError] = []
         for _, own in groupby(items, key=lambda item: item.source):  # the numbers of a file are looked up in the memory
-            steps = [self._told_apart(item) if item.numbered else item.step for item in own]
-            results += self._memory.add_each(steps, trajectory=trajectory, again=self._again)
+            steps = [(item, self._told_apart(item) if item.numbered else item.step) for item in own]
+            added = self._memory.add_each([step for _, step in steps], trajectory=trajectory, again=self._again)
+            results += [self._read_better(step, error=result, trajectory=trajectory)
+                        if item.numbered and isinstance(result, StepConflictError) else result
+                        for (item, step), result in zip(steps, added, strict=True)]  # fmt: skip
         return results
+
+    def _read_better(self, step: Step, *, error: StepConflictError, trajectory: str) -> Receipt | StepRejectedError:
+        """What became of a step that is known with other content: if only its time is read otherwise, it has this one.
+
+        As a chat grows, it shows which number of its times is the month.
+        """
+        known = self._memory.get(trajectory, str(step.id))
+        if known is None or not isinstance(known.step.timestamp, str) or not isinstance(step.timestamp, str):
+            return error
+        past = self._memory.lifecycle.history(str(step.id), trajectory=trajectory)
+        as_accepted = past[0].step.timestamp if past else known.step.timestamp
+        before = step.model_copy(update={"timestamp": as_accepted})
+        [result] = self._memory.add_each([before], trajectory=trajectory, again=self._again)
+        if isinstance(result, Receipt) and step.timestamp != known.step.timestamp:
+            self._memory.lifecycle.correct(str(step.id), trajectory=trajectory, timestamp=step.timestamp, by="source")
+        return result
 
     def _told_apart(self, item: SourcedStep) -> Step:
         """A step that its file numbers; with a digest of all before it, if another file began the trajectory."""

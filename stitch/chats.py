@@ -92,10 +92,7 @@ class Chats:
             known = dict(filter(None, map(_known, entries)))
             places = places_of(given, known) if start is None else range(start, start + len(given))
             there = {place: each for place, each in zip(places, given, strict=True) if place in known}
-            changed = {place: each for place, each in there.items() if not each.agrees(known[place])}
-            if start is None and edited == "refuse":  # instructions that hold the time, say, are kept as they were
-                changed = {place: each for place, each in changed.items()
-                           if not _instructs(each.clean) or not _instructs(known[place].step)}  # fmt: skip
+            changed = _changed(there, known, lenient=start is None and edited == "refuse")
             _check(changed, known, edited=edited, trajectory=trajectory)
             new = ((place, each) for place, each in zip(places, given, strict=True) if place not in known)
             steps = [_marked(each, place) for place, each in new]
@@ -203,6 +200,15 @@ def _check_options(start: int | None, edited: str) -> None:
         raise InputError(f"edited {edited!r} is not understood", hint="one of refuse, keep, revise")
     if start is not None and start < 0:
         raise InputError(f"start {start} is before the first message", hint="the first message is number 0")
+
+
+def _changed(there: Mapping[Place, Given], known: Mapping[Place, Known], *, lenient: bool) -> dict[Place, Given]:
+    """The messages that say something else than those stored; if `lenient`, but for instructions, as with the time."""
+    return {
+        place: each
+        for place, each in there.items()
+        if not each.agrees(known[place]) and not (lenient and _instructs(each.clean) and _instructs(known[place].step))
+    }
 
 
 def _check(changed: Mapping[Place, Given], known: Mapping[Place, Known], *, edited: Edited, trajectory: str) -> None:

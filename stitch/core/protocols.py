@@ -301,6 +301,8 @@ class SourcedStep(NamedTuple):
     """The line, from 1; for a format without lines, the number of the record."""
     numbered: bool = False
     """Whether the id is a number of the source's own, which another source may give as well."""
+    placeholders: int = 0
+    """Number of messages before it that say nothing but that a program left something out."""
 
 
 Position = Mapping[str, Any]

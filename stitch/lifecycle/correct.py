@@ -41,14 +41,15 @@ def correct(
     references: Sequence[ReferenceRewrite] | None = None,
     asks: Sequence[str] | None = None,
     metadata: Mapping[str, JsonValue] | None = None,
+    timestamp: float | str | None = None,
 ) -> None:
-    """Replace the text, labels, references, asks or metadata of a step; see `Lifecycle.correct`.
+    """Replace the text, labels, references, asks, metadata or time of a step; see `Lifecycle.correct`.
 
     With another text, references, summary and asks of the old one go; a source that gives the step as it was changes
     nothing. What is empty takes all away, what is None leaves it. `by` goes into `StepLabels.made_by`. What a step is
     already is not stored again.
     """
-    if not labels and all(given is None for given in (text, references, asks, metadata)):
+    if not labels and all(given is None for given in (text, references, asks, metadata, timestamp)):
         raise InputError("nothing to correct is given", hint="give a text, labels of some kind, references or asks")
     if unknown := sorted(set(labels or ()) - set(ContextualIntent.model_fields)):
         raise InputError(
@@ -65,6 +66,7 @@ def correct(
         references=references,
         asks=None if asks is None else tuple(map(clean_text, map(secrets.clean, asks))),
         metadata=None if metadata is None else secrets.clean(dict(metadata)),
+        timestamp=timestamp,
     )
 
     def corrected() -> tuple[Entry, Step, StepLabels | None]:
@@ -99,6 +101,7 @@ class _Correction:
     references: Sequence[ReferenceRewrite] | None
     asks: tuple[str, ...] | None
     metadata: Mapping[str, JsonValue] | None
+    timestamp: float | str | None
 
     @property
     def of_labels(self) -> bool:
@@ -111,7 +114,7 @@ class _Correction:
 
     def step(self, step: Step) -> Step:
         """The step as it is to be."""
-        changed = {"content": self.text, "metadata": self.metadata}
+        changed = {"content": self.text, "metadata": self.metadata, "timestamp": self.timestamp}
         return step.model_copy(update={name: value for name, value in changed.items() if value is not None})
 
     def made(self, made: StepLabels) -> StepLabels:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from stitch.core import trajectory_name
 from stitch.core.arguments import told_in_a_line
-from stitch.core.times import Time
+from stitch.core.times import Time, said_time
 from stitch.errors import InputError, ScopeError
 from stitch.lm import charged_to
 
@@ -88,6 +88,7 @@ class Lifecycle:
         references: Sequence[ReferenceRewrite] | None = None,
         asks: Sequence[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
+        timestamp: Time | None = None,
         by: str = "person",
     ) -> None:
         """Replace the text or labels of a step, or undo how its references were read; its `history` keeps what it was.
@@ -100,6 +101,7 @@ class Lifecycle:
             references: Which of the step's `labels.references` stay; the others are undone, all of them with `()`.
             asks: What it answers, in other words than its own: it is found by these then, and by none with `()`.
             metadata: What else is known of the step, in place of what was.
+            timestamp: When it happened.
             by: Who corrects it.
 
         Raises:
@@ -111,7 +113,7 @@ class Lifecycle:
             raise InputError("the asks of a correction are several texts, and not one", hint="put it into a list")
         correct(self._writer, tenant=self._tenant, trajectory=trajectory_name(trajectory), step=step, at=time.time(),
                 by=by, text=text, labels=labels, references=references, asks=asks,
-                metadata=metadata)  # fmt: skip
+                metadata=metadata, timestamp=None if timestamp is None else said_time(timestamp))  # fmt: skip
 
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
         """Earlier revisions of a step, one before each of its corrections, oldest first."""

@@ -39,6 +39,25 @@ def parse(raw: bytes) -> Any:
         return NO_JSON
 
 
+READ_AS = "read_as"
+"""Field of a message whose bytes are no UTF-8, with what they were taken for."""
+_WINDOWS = "windows-1252"
+
+
+def decoded(raw: bytes) -> str:
+    """A line of a text; one that is no UTF-8 is taken for one of Western Windows, or ISO 8859-1."""
+    return raw.decode(_WINDOWS, "replace") if read_as(raw) else raw.decode("utf-8")
+
+
+def read_as(raw: bytes) -> dict[str, str]:
+    """The field of a message that says so of a line; none if it is UTF-8."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return {READ_AS: _WINDOWS}
+    return {}
+
+
 def why_unparsable(raw: bytes) -> str:
     """The reason a line is no JSON."""
     for mark, what in _PACKED:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import filecmp
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from stitch.errors import InputError
 from stitch.sources.paths import people_beside, stem_of
 from stitch.sources.positions import cannot_write
 
+_BLOCK_BYTES = 1 << 20
 FILES_FILE = "files.jsonl"
 """Where a memory keeps which of its trajectories bears the name of which file."""
 
@@ -21,8 +21,8 @@ FILES_FILE = "files.jsonl"
 class FileNames:
     """The trajectories of files, by their paths; a file keeps its name as long as it keeps its place.
 
-    A file of the same name in another folder is another trajectory, named after its folder too. One that was moved, or
-    copied, as it was keeps its name: its steps are known.
+    A file of the same name in another folder is another trajectory, named after its folder too. One that was moved or
+    copied as it was keeps its name, and so does a copy of it as it was or will be: its steps are known.
     A path is written down as `clean` gives it, without secrets; trajectories are named after that.
     """
 
@@ -40,7 +40,7 @@ class FileNames:
     def of(self, file: str, *, grows: bool = False) -> str:
         """The trajectory of a file.
 
-        Of one that grows, being as another one now does not make it a copy.
+        Of one that is followed, being as another one now does not make it a copy.
 
         Raises:
             InputError: A new name cannot be written down.
@@ -109,8 +109,14 @@ def _candidates(where: str) -> Iterator[str]:
 
 
 def _is_copy(one: str, other: str) -> bool:
-    """Whether a file holds what another one holds."""
+    """Whether of two files one holds what the other does, or begins with it: it was copied while it grew."""
     try:
-        return os.path.samefile(one, other) or filecmp.cmp(one, other, shallow=False)
+        shorter, longer = sorted((one, other), key=os.path.getsize)
+        with open(shorter, "rb") as begins, open(longer, "rb") as whole:
+            size = os.path.getsize(shorter)
+            while part := begins.read(_BLOCK_BYTES):
+                if whole.read(len(part)) != part:
+                    return False
+            return size > 0 or os.path.getsize(longer) == 0
     except OSError:
         return False

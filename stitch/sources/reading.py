@@ -18,9 +18,11 @@ from stitch.sources import limits
 from stitch.sources.fields import oldest_first, people_in
 from stitch.sources.formats import format_of, together
 from stitch.sources.limits import Lines, Unreadable, too_long
-from stitch.sources.lines import NO_JSON, OPENING, numbered_lines, parse, why_unparsable
+from stitch.sources.lines import NO_JSON, OPENING, decoded, numbered_lines, parse, why_unparsable
 from stitch.sources.mail import begins_mail, is_mail, letters_in
+from stitch.sources.parts import without
 from stitch.sources.paths import stem_of
+from stitch.sources.placeholders import NOTED, PLACEHOLDER, says_nothing
 from stitch.sources.recognizing import FileReading
 from stitch.sources.records import GENERIC_FORM, marks_left, steps_of
 from stitch.sources.streams import is_piece, is_sent, joined, sent_in
@@ -59,6 +61,8 @@ class StepReader:
         """The last number that a trajectory gave a step itself, and how many steps without one came after it."""
         self._reading = FileReading(trajectory, source=source, nameless=nameless)
         self._explained = False
+        self._placeholders = 0
+        """Number of messages without words since the last step."""
         self._told = (0, "")
         """What was rejected last, whole, by its line."""
 
@@ -66,6 +70,11 @@ class StepReader:
         """The steps of the record on line `number`, or why there are none."""
         if isinstance(raw, Unreadable):
             yield self._rejection(number, raw.reason, raw.text)
+            return
+        if raw is PLACEHOLDER:  # others keep their numbers, whatever is known to be left out
+            name = self._reading.name(None, None, whole=False)
+            self._numbers[name] = self._numbers.get(name, -1) + 1
+            self._placeholders += 1
             return
         value = parse(raw) if isinstance(raw, bytes) else raw
         if is_rejection(value):
@@ -88,7 +97,9 @@ class StepReader:
                     step = step.model_copy(update={"id": self._numbered(name, count) + after})
                 elif step.id.isdecimal():
                     self._given[name] = step.id, 0
-                yield SourcedStep(name, step, self.source, number, numbered=numbered and self._said is None)
+                numbered = numbered and self._said is None
+                yield SourcedStep(name, step, self.source, number, numbered=numbered, placeholders=self._placeholders)
+                self._placeholders = 0
         except StepRejectedError as error:
             reason = error.message.split(" (")[0] if self._explained else error.message
             yield self._rejection(number, f"{reason}; {error.hint}" if error.hint else reason, raw)
@@ -131,8 +142,13 @@ class StepReader:
 
     def line(self, number: int, raw: bytes) -> Iterator[SourcedStep | Rejection]:
         """As `steps`, for a line that stands alone: one that begins with a speaker is what this speaker says."""
-        spoken = speaker_of(raw.decode("utf-8", "replace")) if parse(raw) is NO_JSON else None
-        yield from self.steps(number, spoken if spoken is not None else raw)
+        spoken = speaker_of(decoded(raw)) if parse(raw) is NO_JSON else None
+        if spoken is not None and "timestamp" in spoken:
+            spoken["timestamp"] = self._reading.time_of(spoken["timestamp"], guess=True)
+        if spoken is not None:
+            yield from self.steps(number, PLACEHOLDER if says_nothing(spoken) else without(spoken, NOTED))
+        else:
+            yield from self.steps(number, raw)
 
     def save(self) -> dict[str, Any]:
         """Memory between two records, as JSON; `restore` takes it up."""
@@ -260,7 +276,7 @@ def _texts(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iter
         yield from letters_in(rest)
     elif any(parse(raw) is not NO_JSON and raw.lstrip()[:1] in OPENING for _, raw in head):
         yield from rest
-    elif (delimiter := delimiter_of(first[1].decode("utf-8", "replace"))) is not None:
+    elif (delimiter := delimiter_of(decoded(first[1]))) is not None:
         yield from rows_of(rest, delimiter=delimiter)
     elif (said := conversation_in(head, rest)) is not None:
         yield from in_one_order(said)

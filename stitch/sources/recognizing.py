@@ -15,7 +15,7 @@ from stitch.sources.fields import BROKEN, Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import first_of
 from stitch.sources.traces import SpanContent, TraceReader, broken, in_order
-from stitch.text.dates import is_slashed, iso_of_slashed, month_leads
+from stitch.text.dates import is_slashed, iso_of_slashed, month_leads, probable_order
 
 TrajectoryRow = tuple["str | None", "Row | StepRejectedError"]
 Recognizer = Callable[[Any], bool]
@@ -74,13 +74,14 @@ class FileReading:
         self.month_first = saved.get("month_first")
         self.marks = {name: list(marks) for name, marks in saved.get("marks", {}).items()}
 
-    def time_of(self, stamp: Any) -> Any:
-        """A time; of two numbers before a year, which is the month as far as the file has shown it."""
+    def time_of(self, stamp: Any, *, guess: bool = False) -> Any:
+        """A time; of two numbers before a year, which is the month as far as the file has shown it, or as a `guess`."""
         if not is_slashed(stamp):
             return stamp
         if (leads := month_leads(stamp)) is not None:
             self.month_first = leads
-        return stamp if self.month_first is None else iso_of_slashed(stamp, month_first=self.month_first)
+        first = probable_order([stamp]) if guess and self.month_first is None else self.month_first
+        return stamp if first is None else iso_of_slashed(stamp, month_first=first)
 
     def name(self, trajectory: str | None, record: Any, *, whole: bool) -> str:
         """The name of the trajectory of a record; the second of two `whole` ones that do not go on is numbered."""

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
-from stitch.text.dates import date_alone, is_slashed, iso_of_slashed, month_leads
+from stitch.sources.lines import decoded, read_as
+from stitch.sources.parts import without
+from stitch.sources.placeholders import NOTED, PLACEHOLDER, noted_by_program, says_nothing
+from stitch.text.dates import date_alone, is_slashed, iso_of_slashed, month_leads, probable_order
 
 Lines = Iterable["tuple[int, bytes]"]
 Utterances = Iterator["tuple[int, Any]"]
@@ -76,12 +79,13 @@ def speaker_of(line: str) -> dict[str, Any] | None:
         # A star says what somebody did, an arrow that somebody came or went.
         who = said.split(" ", 1)[0] if who == "*" and said else "notice"
     spoken = {"role": who.lstrip("@+%~&") if found["tab"] else who, "content": said}
+    spoken |= noted_by_program(line[found.end() :])
     return spoken | ({"timestamp": stamp.strip()} if stamp else {})
 
 
 def speaks(line: bytes) -> bool:
     """Whether a line says who speaks."""
-    return speaker_of(line.decode("utf-8", "replace")) is not None
+    return speaker_of(decoded(line)) is not None
 
 
 def conversation_in(head: Sequence[tuple[int, bytes]], lines: Lines) -> Utterances | None:
@@ -89,7 +93,7 @@ def conversation_in(head: Sequence[tuple[int, bytes]], lines: Lines) -> Utteranc
 
     No more lines are read than are asked for.
     """
-    texts = [raw.decode("utf-8", "replace").strip() for _, raw in head]
+    texts = [decoded(raw).strip() for _, raw in head]
     whole = "\n".join(texts)
     if texts and texts[0].startswith(_AIDER):
         return _utterances(lines, begins=_aider_line(), joined=("user", "assistant", "notice"))
@@ -109,7 +113,10 @@ def conversation_in(head: Sequence[tuple[int, bytes]], lines: Lines) -> Utteranc
 
 
 def in_one_order(said: Utterances) -> Utterances:
-    """The messages of a text; those before the first that shows whether the month comes first wait for that one."""
+    """The messages of a text, with times in which it is known, or probable, whether the month comes first.
+
+    Those before the first that shows it wait for that one.
+    """
     waiting: list[tuple[int, Any]] = []
     order: bool | None = None
     for number, one in said:
@@ -118,11 +125,14 @@ def in_one_order(said: Utterances) -> Utterances:
         order = month_leads(stamp) if is_slashed(stamp) else None
         if order is not None or not is_slashed(waiting[0][1].get("timestamp")) or len(waiting) > _MOST_LINES:
             break
-    for number, one in waiting:
+    stamps = [stamp for _, one in waiting if is_slashed(stamp := one.get("timestamp"))]
+    if order is None and stamps:
+        order = probable_order(stamps)
+    for number, one in chain(waiting, said):
         stamp = one.get("timestamp")
         slashed = order is not None and is_slashed(stamp)
-        yield number, {**one, "timestamp": iso_of_slashed(stamp, month_first=bool(order))} if slashed else one
-    yield from said
+        one = {**one, "timestamp": iso_of_slashed(stamp, month_first=bool(order))} if slashed else one
+        yield number, PLACEHOLDER if says_nothing(one) else without(one, NOTED)
 
 
 def _may_speak(who: str) -> bool:
@@ -141,9 +151,9 @@ def _utterances(
     What those in `joined` begin to say after they spoke goes on with it, too.
     """
     speakers = _Speakers(begins)
-    number, spoken, said = 0, {"role": "text"}, list[str]()
+    number, spoken, said, foreign = 0, {"role": "text"}, list[str](), dict[str, str]()
     for line_number, raw in lines:
-        line = raw.decode("utf-8", "replace").strip()
+        line = decoded(raw).strip()
         if speakers.dates(line):
             continue
         begun = speakers.begun_by(line)
@@ -153,11 +163,12 @@ def _utterances(
             number = number or line_number
             said.append(line)
         if said and (begun is not None or len(said) > _MOST_LINES):  # nobody says as much: it is given on in pieces
-            yield number, {**spoken, "content": "\n".join(said).strip()}
-            number, said = 0, []
+            yield number, {**spoken, "content": "\n".join(said).strip(), **foreign}
+            number, said, foreign = 0, [], {}
         if begun is not None:
             number, spoken, said = line_number, begun, [begun["content"]]
-    yield number, {**spoken, "content": "\n".join(said).strip()}
+        foreign |= read_as(raw)
+    yield number, {**spoken, "content": "\n".join(said).strip(), **foreign}
 
 
 class _Speakers:
@@ -240,7 +251,7 @@ def _played_line(line: str) -> dict[str, Any]:
 
 def _marked(lines: Lines) -> Utterances:
     """Text in which marks of a chat template say whose turn it is."""
-    numbered = [(number, raw.decode("utf-8", "replace")) for number, raw in lines]
+    numbered = [(number, decoded(raw)) for number, raw in lines]
     text = "".join(line for _, line in numbered)
     found = list(_MARKED.finditer(text))
     for turn, after in zip(found, [*found[1:], None], strict=True):
@@ -253,7 +264,7 @@ def _subtitles(lines: Lines) -> Utterances:
     """Subtitles: who speaks stands in a voice mark or before a colon, when in the line of the times."""
     began, at, spoken, nobody = None, 0, list[str](), "text"
     for number, raw in chain(lines, [(0, b"00:00.000 --> end")]):
-        line = raw.decode("utf-8", "replace").strip()
+        line = decoded(raw).strip()
         if found := _CUE.match(line):
             if spoken:
                 cue = _cue(spoken, began, nobody=nobody)
@@ -307,13 +318,14 @@ def delimiter_of(header: str) -> str | None:
 
 def rows_of(lines: Iterable[tuple[int, bytes]], *, delimiter: str) -> Iterator[tuple[int, Any]]:
     """Yield the rows of a table as records, with the lines on which they begin."""
-    at = 0
+    at, foreign = 0, dict[str, str]()
 
     def texts() -> Iterator[str]:
-        nonlocal at
+        nonlocal at, foreign
         for number, raw in lines:
             at = number
-            yield raw.decode("utf-8", "replace")
+            foreign |= read_as(raw)
+            yield decoded(raw)
 
     reader = csv.DictReader(texts(), delimiter=delimiter, restkey="more")
     names = [(name or "").strip() for name in reader.fieldnames or ()]
@@ -324,7 +336,7 @@ def rows_of(lines: Iterable[tuple[int, bytes]], *, delimiter: str) -> Iterator[t
     begins = at + 1
     try:
         for row in reader:
-            yield begins, {key: value for key, value in row.items() if key and value not in (None, "")}
-            begins = at + 1
+            yield begins, {key: value for key, value in row.items() if key and value not in (None, "")} | foreign
+            begins, foreign = at + 1, {}
     except csv.Error:
         yield begins, b""  # a cell beyond any bound: it is named, and nothing after it is read

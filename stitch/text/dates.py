@@ -15,9 +15,10 @@ More than 400 lines because the forms of dates that sources write and those that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timezone
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
@@ -90,6 +91,7 @@ def iso_of(text: str) -> str:
 
 _SLASHED_STAMP = re.compile(r"(?P<one>\d{1,2})/(?P<other>\d{1,2})/(?P<year>(?:20)?\d\d)(?!\d)")
 _MONTHS = 12
+_AMERICAN = re.compile(r"\d\s?[AP]M\b")
 
 
 def is_slashed(stamp: object) -> bool:
@@ -111,6 +113,18 @@ def iso_of_slashed(stamp: str, *, month_first: bool) -> str:
         return stamp
     month, day = (found["one"], found["other"]) if month_first else (found["other"], found["one"])
     return iso_of(f"20{found['year'][-2:]}-{int(month)}-{int(day)}{stamp[found.end() :]}")
+
+
+def probable_order(stamps: Sequence[str]) -> bool:
+    """Whether the month comes first in such times of one text, of which none shows it.
+
+    Times of a chat rise; where they do in both orders, the month is first where programs write it so, with AM and PM.
+    """
+    falls = dict[bool, int]()
+    for month_first in (False, True):
+        read = (seconds_of(iso_of_slashed(stamp, month_first=month_first)) for stamp in stamps)
+        falls[month_first] = sum(later < earlier for earlier, later in pairwise(at for at in read if at is not None))
+    return falls[True] < falls[False] or (falls[True] == falls[False] and bool(_AMERICAN.search(stamps[0])))
 
 
 def date_alone(line: str) -> str | None:

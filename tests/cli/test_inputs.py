@@ -204,3 +204,91 @@ def test_what_cannot_be_followed_is_said(tmp_path):
         list(follow_sources([FollowedFile(tmp_path / "file", positions=positions)]))
     with pytest.raises(InputError, match="cannot write"):
         FileNames(tmp_path / "none" / "files", tenant="a").of(str(tmp_path / "file"))
+
+
+def chat(*said, clock="{}/{}/2026, 08:04"):
+    """An export of a chat: day, month and words of each message."""
+    return "".join(f"{clock.format(*when)} - {who}: {words}\n" for *when, who, words in said)
+
+
+BEFORE = [(11, "05", "Nora", "surprise or not?"), (12, "05", "Idris", "surprise")]
+AFTER = [*BEFORE, (13, "05", "Nora", "I booked the Plough")]
+
+
+def times(folder="m"):
+    with open_memory(folder) as memory:
+        return [entry.step.timestamp for name in memory.trajectories() for entry in memory.steps(name)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (chat(*BEFORE), ["2026-05-11T08:04:00", "2026-05-12T08:04:00"]),
+        (chat(*BEFORE, clock="{1}/{0}/26, 8:04 AM"), ["2026-05-11T08:04:00", "2026-05-12T08:04:00"]),
+        (chat(*BEFORE, clock="{}/{}/26, 8:04 am"), ["2026-05-11T08:04:00", "2026-05-12T08:04:00"]),
+        (chat((11, 5, "Nora", "hi"), (1, 6, "Nora", "ho"), clock="{}/{}/26, 8:04 AM"),
+         ["2026-05-11T08:04:00", "2026-06-01T08:04:00"]),
+        (chat(*AFTER, (1, "06", "Nora", "soon")),
+         [f"2026-{day}T08:04:00" for day in ("05-11", "05-12", "05-13", "06-01")]),
+    ],
+    ids=["24 hours", "AM and PM", "am and pm", "times rise", "a day beyond the twelfth"],
+)  # fmt: skip
+def test_a_chat_says_on_which_day_something_was_said(run, text, told):
+    Path("chat.txt").write_text(text)
+    assert run("ingest", "chat.txt", "--memory", "m")[0] == 0
+    assert times() == told
+
+
+def test_a_chat_that_shows_the_order_of_its_days_later_is_known_and_its_times_are_put_right(run):
+    for said in (BEFORE, AFTER, AFTER):
+        Path("chat.txt").write_text(chat(*said, clock="{}/{}/26, 8:04 AM"))
+        assert run("ingest", "chat.txt", "--memory", "m")[0] == 0
+    assert times() == [f"2026-05-{day}T08:04:00" for day in (11, 12, 13)]
+    Path("chat.txt").write_text(chat((11, "05", "Nora", "something else"), *AFTER[1:]))
+    code, out, _ = run("ingest", "chat.txt", "--memory", "m", "--json")
+    assert (code, json.loads(out)["stored"]) == (0, 3), "what says something else is stored beside it"
+
+
+@pytest.mark.parametrize(
+    "text", [chat, lambda *said: lines(*(words for *_, words in said))], ids=["text", "JSON lines"]
+)
+def test_a_later_or_earlier_copy_of_a_file_that_grows_adds_what_is_new(run, text):
+    for folder, said in (("a", BEFORE), ("b", AFTER), ("c", BEFORE[:1])):
+        Path(folder).mkdir()
+        Path(folder, "chat.txt").write_text(text(*said))
+        assert run("ingest", f"{folder}/chat.txt", "--memory", "m")[0] == 0
+    assert stored() == {"chat": [words for *_, words in AFTER]}
+    Path("d").mkdir()
+    Path("d", "chat.txt").write_text(text(*AFTER[1:]))
+    run("ingest", "d/chat.txt", "--memory", "m")
+    assert sorted(stored()) == ["chat", "d/chat"], "which begins otherwise"
+
+
+def test_what_a_program_put_in_place_of_a_message_is_counted_and_not_stored(run):
+    Path("android.txt").write_text(
+        "14/05/2026, 08:03 - Messages and calls are end-to-end encrypted. Only people in this chat can read them.\n"
+        + chat((14, "05", "Nora", "the ferry leaves at ten"), (14, "05", "Idris", "<Media omitted>"),
+               (14, "05", "Idris", "Diese Nachricht wurde gelöscht."),
+               (14, "05", "Idris", "<Multimedia omitido> is odd"))
+    )  # fmt: skip
+    Path("apple.txt").write_text(
+        "[14/05/2026, 08:04:11] Nora: hello there\n"
+        "\u200e[14/05/2026, 08:05:11] Idris: \u200eimage omitted\n"
+        "[14/05/2026, 08:06:00] Nora: image omitted\n"
+    )
+    code, _, err = run("ingest", "android.txt", "apple.txt", "--memory", "m")
+    assert code == 0
+    assert "4 messages not stored: media that were left out" in err
+    assert stored() == {
+        "android": ["the ferry leaves at ten", "<Multimedia omitido> is odd"],
+        "apple": ["hello there", "image omitted"],
+    }
+
+
+def test_a_text_of_western_windows_is_read_as_such_and_it_is_said(run):
+    Path("chat.txt").write_bytes(chat((14, "05", "Gus", "I bring Käse – for 5 €"), *AFTER[1:]).encode("windows-1252"))
+    Path("table.csv").write_bytes("speaker;text\nGus;ich bringe Käse\nNora;gut\n".encode("windows-1252"))
+    code, _, err = run("ingest", "chat.txt", "table.csv", "--memory", "m")
+    assert code == 0
+    assert "2 steps not written in UTF-8, and read as Windows-1252" in err
+    assert [stored()[name][0] for name in ("chat", "table")] == ["I bring Käse – for 5 €", "ich bringe Käse"]
