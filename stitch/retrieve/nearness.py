@@ -84,7 +84,7 @@ def _clues(
     """Clues of the question about where to look: of each the snippets that say it, if any does."""
     left = f" {' '.join(words(question.clues))} ".replace("'s ", " ")
     named = {stem(word) for word in speakers.intersection(left.split())}
-    texts = [one.text.lower() for one in snippets]
+    texts = [one.text.lower().replace("’", "'") for one in snippets]
     moments = ([moment in find_moments(one.text) for one in snippets] for moment in question.moments)
     for says in chain(moments, (saying_stem(texts, term) for term in sorted(question.clue_stems - named))):
         if any(says):

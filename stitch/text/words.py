@@ -75,17 +75,16 @@ def snowball(word: str, algorithm: str) -> str:
 
 
 def saying_stem(folded: Iterable[str], stemmed: str) -> list[bool]:
-    """Whether each text has a word of a stem: `stemmed in stems(text)`, without cutting the texts into words."""
+    """Whether each text has a word of a stem: `stemmed in stems(text)`, without cutting the texts into words.
+
+    Texts are in lower case, with plain apostrophes.
+    """
     # A stem is the beginning of its words but for its last letter ("happi"), and of "lying" it is "lie".
     begins = stemmed[:1] if len(stemmed) == 3 and stemmed.endswith("ie") else stemmed[:-1] or stemmed
-    begins = begins.partition("'")[0]  # which may be written as another sign
     # What stands before is looked at last: a pattern that begins with letters is found far quicker.
     said = re.escape(begins)
-    word = re.compile(rf"{said}(?<![^\W_]{said})(?<![^\W_][.'’]{said})[^\W_]*(?:[.'’][^\W_]+)*")
-    return [
-        begins in text and any(stem(found[0].replace("’", "'")) == stemmed for found in word.finditer(text))
-        for text in folded
-    ]
+    word = re.compile(rf"{said}(?<![^\W_]{said})(?<![^\W_][.']{said})[^\W_]*(?:[.'][^\W_]+)*")
+    return [begins in text and stemmed in map(stem, word.findall(text)) for text in folded]
 
 
 def word_set(text: str) -> frozenset[str]:

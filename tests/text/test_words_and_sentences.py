@@ -54,7 +54,7 @@ def test_whether_a_text_has_a_word_of_a_stem_is_told_without_cutting_it_into_wor
     text = between.join(said)
     found = set(stems(text))
     for stemmed in found | set(stems(" ".join(others))) | {"lie", "die", "happi"}:
-        assert saying_stem([text.lower()], stemmed) == [stemmed in found]
+        assert saying_stem([text.lower().replace("’", "'")], stemmed) == [stemmed in found]
 
 
 def test_sentences_of_other_scripts_end_with_their_own_signs():
