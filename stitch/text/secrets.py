@@ -231,11 +231,12 @@ class _Form(NamedTuple):
     kind: str
     signs: tuple[str, ...]
     accepts: Callable[[str], bool]
-    pattern: re.Pattern[str]
+    pattern: str
 
     def find(self, text: str) -> Iterator[SecretMatch]:
-        group = "s" if "s" in self.pattern.groupindex else 0
-        for match in self.pattern.finditer(text):
+        pattern = re.compile(self.pattern)  # when it is looked for: hardly a text holds one of all
+        group = "s" if "s" in pattern.groupindex else 0
+        for match in pattern.finditer(text):
             if self.accepts(match[group]):
                 yield SecretMatch(*match.span(group), self.kind)
 
@@ -246,7 +247,7 @@ def forms() -> tuple[_Form, ...]:
     found = []
     for kind, signs, check, pattern in (line.split("\t") for line in table_lines("secrets.tsv")):
         alone = rf"(?<![A-Za-z0-9])(?:{pattern[2:]})(?![A-Za-z0-9])" if pattern.startswith("T ") else pattern
-        found.append(_Form(kind, tuple(signs.split("|")), _CHECKS[check], re.compile(alone)))
+        found.append(_Form(kind, tuple(signs.split("|")), _CHECKS[check], alone))
     return tuple(found)
 
 
@@ -270,7 +271,7 @@ def find_secrets(text: str) -> list[SecretMatch]:
     text = _REPLACED.sub(lambda mark: "*" * len(mark.group()), text)
     lowered, found = text.lower(), list[SecretMatch]()
     signs, named = _signs()
-    there = {sign for sign in signs if sign in lowered}
+    there = set(filter(lowered.__contains__, signs))
     rules = [form.find for form in forms() if not there.isdisjoint(form.signs)] if there else []
     if not there.isdisjoint(named):
         rules.append(_assigned)

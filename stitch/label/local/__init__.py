@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from stitch.label.local.weights import NAME
+
 if TYPE_CHECKING:
-    from stitch.label.local.labeler import LocalLabeler, LocalLabelSession
-
-_HOME = {
-    "LocalLabelSession": "stitch.label.local.labeler",
-    "LocalLabeler": "stitch.label.local.labeler",
-}
-
-__all__ = ["LocalLabelSession", "LocalLabeler"]
+    from stitch.label.local.labeler import LocalLabelSession
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+class LocalLabeler:
+    """The default labeler: needs no model, no network and no training."""
 
+    @property
+    def name(self) -> str:
+        """Name of the labeler."""
+        return NAME
 
-def __dir__() -> list[str]:
-    return __all__
+    def begin(self, trajectory: str, saved: bytes | None = None) -> LocalLabelSession:
+        """Start labeling a trajectory, or continue from what a session saved."""
+        from stitch.label.local.labeler import LocalLabelSession  # who only searches need not load it
+
+        return LocalLabelSession(trajectory) if saved is None else LocalLabelSession.load(trajectory, saved)

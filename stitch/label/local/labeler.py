@@ -29,32 +29,16 @@ from stitch.label.local.names import NO_NAME, ScopeNames
 from stitch.label.local.reading import CALL, INSTRUCTIONS, RESULT, WORDS, Before, StepFeatures, read_step
 from stitch.label.local.scope_state import Scope
 from stitch.label.local.scopes import ScopeTracker
-from stitch.label.local.weights import vectors_of
+from stitch.label.local.weights import NAME, vectors_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NAME = "local-34"
-"""Changes whenever the same steps would get other labels."""
-
 _AT_ONCE = 256
 """For so many steps vectors are made at once."""
 _MAX_SUMMARY_CHARS = 160
 _SHORT_SENTENCE_CHARS = 25
-
-
-class LocalLabeler:
-    """The default labeler: needs no model, no network and no training."""
-
-    @property
-    def name(self) -> str:
-        """Name of the labeler."""
-        return NAME
-
-    def begin(self, trajectory: str, saved: bytes | None = None) -> LocalLabelSession:
-        """Start labeling a trajectory, or continue from what a session saved."""
-        return LocalLabelSession(trajectory) if saved is None else LocalLabelSession.load(trajectory, saved)
 
 
 class LocalLabelSession:

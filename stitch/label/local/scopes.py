@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import log, log1p
+from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.label.local.calls import takes_script
@@ -107,7 +108,7 @@ class ScopeTracker:
         return candidates[scores.index(max(scores))].scope
 
     def _score(self, candidate: Candidate) -> float:
-        return sum(weight * value for weight, value in zip(self._weights.features, candidate.features, strict=True))
+        return sum(map(mul, self._weights.features, candidate.features))
 
     def _bound(self, reading: StepFeatures) -> int | None:
         """The scope to which the source binds a step: that of its call, or of its parent."""

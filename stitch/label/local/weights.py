@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+NAME = "local-34"
+"""Name of the labels that these weights give; changes whenever the same steps would get others."""
 FILE = "weights.json"
 MAX_CHARS = 1_000
 """How much of a step its vector is made of."""
@@ -34,7 +37,7 @@ class ScopeWeights:
 
     def turns(self, cues: Sequence[float], vector: NDArray[np.float32], before: NDArray[np.int32] | None) -> float:
         """The log odds, within bounds, that a step turns to something else."""
-        odds = sum(weight * cue for weight, cue in zip(self.turn_cues, (*cues, 1.0), strict=True))
+        odds = sum(map(mul, self.turn_cues, (*cues, 1.0)))
         odds += float(self.turn_words[0] @ vector)
         if before is not None:
             odds += float(self.turn_words[1] @ before) / 127
