@@ -108,7 +108,8 @@ class ScopeTracker:
         return candidates[scores.index(max(scores))].scope
 
     def _score(self, candidate: Candidate) -> float:
-        return sum(map(mul, self._weights.features, candidate.features))
+        score: float = sum(map(mul, self._weights.features, candidate.features))
+        return score
 
     def _bound(self, reading: StepFeatures) -> int | None:
         """The scope to which the source binds a step: that of its call, or of its parent."""

@@ -37,7 +37,7 @@ class ScopeWeights:
 
     def turns(self, cues: Sequence[float], vector: NDArray[np.float32], before: NDArray[np.int32] | None) -> float:
         """The log odds, within bounds, that a step turns to something else."""
-        odds = sum(map(mul, self.turn_cues, (*cues, 1.0)))
+        odds: float = sum(map(mul, self.turn_cues, (*cues, 1.0)))
         odds += float(self.turn_words[0] @ vector)
         if before is not None:
             odds += float(self.turn_words[1] @ before) / 127
