@@ -1,8 +1,9 @@
 """`stitch bench labels`: how well a labeler's scopes, event types and entity types meet a person's, beside baselines.
 
 All measures are taken over the steps that carry gold of the kind; the gold values of a step together are one class.
-Names never count. Scope: B-cubed per trajectory, then the mean; switches pooled. Where gold scopes are "goal / phase",
-goals are measured apart: what stands before the mark, on both sides. Event types: V-measure over all steps of the set.
+Only the figure of names looks at how scopes are called. Scope: B-cubed per trajectory, then the mean; switches pooled.
+Where gold scopes are "goal / phase", goals are measured apart: what stands before the mark, on both sides.
+Event types: V-measure over all steps of the set.
 Outcomes: of what gold calls a result or an error, whether it is known as one.
 Entity types: see `metrics/clusters.py`.
 """
@@ -10,7 +11,7 @@ Entity types: see `metrics/clusters.py`.
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -30,6 +31,8 @@ from stitch.console.progress import progress_drawn
 from stitch.core import PHASE_MARK, ContextualIntent, Labeler, Trajectory, goal_of
 from stitch.core.progress import counted
 from stitch.lm import LanguageModel
+from stitch.text.languages import carrying, stem_in
+from stitch.text.structured import in_words
 
 Intents = Sequence[ContextualIntent]
 """The intent of each step of a trajectory, in order."""
@@ -83,6 +86,7 @@ def score_intents(labeled: DataSet, intents: Sequence[Intents]) -> dict[str, Any
     return {
         "scope": _score_scopes(scopes),
         "goal": _score_goals(scopes),
+        "name": _score_names(scopes),
         "outcome": _score_outcomes(said),
         "event_type": _score_events(said),
         "entity_type": _score_types(types),
@@ -123,6 +127,26 @@ def _score_goals(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:
         return _Step(step.intent.model_copy(update={"scope": scope}), tuple(map(goal_of, step.gold)))
 
     return _score_scopes([[goals(step) for step in steps] for steps in trajectories])
+
+
+_NAMED_STEPS = 3
+
+
+def _score_names(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:
+    """Share of the gold goals of three steps or more whose name shares a stem with the scope that most of them have."""
+    told = list[bool]()
+    for steps in trajectories:
+        goals = defaultdict[str, Counter[str]](Counter)
+        for step in steps:
+            goals[goal_of(step.gold[0])][step.intent.scope or ""] += 1
+        for goal, scopes in goals.items():
+            if scopes.total() >= _NAMED_STEPS:
+                told.append(bool(_stems(goal) & _stems(scopes.most_common(1)[0][0])))
+    return Figures(share_a_word=sum(told) / len(told), goals=len(told)) if told else None
+
+
+def _stems(name: str) -> set[str]:
+    return {stem_in(word, None) for word in carrying(in_words(name).replace("·", " ").split(), None)}
 
 
 _WENT = {"report result": True, "report error": False}
@@ -205,6 +229,6 @@ def command(data: Path, labels: str, limit: int | None, as_json: bool) -> None:
             f" {figures['unusable_replies']} replies were cut or of no use",
             err=True,
         )
-    for kind in ("scope", "goal", "event_type", "outcome", "entity_type"):
+    for kind in ("scope", "goal", "name", "event_type", "outcome", "entity_type"):
         if figures[kind] is not None:
             print_table({name: row[kind] for name, row in rows.items()}, title=kind)

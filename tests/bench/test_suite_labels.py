@@ -155,3 +155,14 @@ def test_labels_that_stand_in_for_a_models_are_told_apart_and_so_are_replies_of_
     assert figures["unusable_replies"] == 3
     local = measure_labels(labeled, LocalLabeler())
     assert (local["labeled_by"], local["unusable_replies"]) == ({LocalLabeler().name: 4}, 0)
+
+
+def test_a_name_counts_where_it_shares_a_word_with_that_of_a_goal_of_three_steps(tmp_path: Path) -> None:
+    names = ["plane_search", "PlaneTickets / pay", "hotel_book", "hotel_book"]
+    steps = [("text", {"scope": [name]}) for name in names for _ in range(3 if name != "hotel_book" else 1)]
+    labeled = load_labels(write(tmp_path / "toy.jsonl", trajectory("t", *steps)))
+    own = [ContextualIntent(scope=name) for name in ["searches · flight"] * 3 + ["cost of a ride"] * 3 + ["hotel"] * 2]
+    assert score_intents(labeled, [own])["name"] == Figures(share_a_word=0.5, goals=2)
+    assert score_intents(labeled, [[ContextualIntent()] * 8])["name"] == Figures(share_a_word=0.0, goals=2)
+    few = load_labels(write(tmp_path / "few.jsonl", FULL))
+    assert score_intents(few, [own[:4]])["name"] is None
