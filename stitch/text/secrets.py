@@ -271,7 +271,7 @@ def find_secrets(text: str) -> list[SecretMatch]:
     text = _REPLACED.sub(lambda mark: "*" * len(mark.group()), text)
     lowered, found = text.lower(), list[SecretMatch]()
     signs, named = _signs()
-    there = set(filter(lowered.__contains__, signs))
+    there = {sign for sign in signs if sign in lowered}
     rules = [form.find for form in forms() if not there.isdisjoint(form.signs)] if there else []
     if not there.isdisjoint(named):
         rules.append(_assigned)
