@@ -356,6 +356,8 @@ def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedS
         SettingsError: The file is missing or no mapping, a value has the wrong type, or a variable of the environment
             names no setting; names the source.
     """
+    if wrong := [name for name, value in arguments.items() if isinstance(value, bytes)]:
+        raise SettingsError(f"{wrong[0]} is a text, not {arguments[wrong[0]]!r}", hint="decode it")
     path = config or os.environ.get(CONFIG_VARIABLE)
     layers = {
         "argument": {name: value for name, value in arguments.items() if value is not None},

@@ -65,7 +65,8 @@ _HEADS = ("", "step", "who", "what was said or done", "scope", "labels that matc
 class SearchRequest(BaseModel, frozen=True):
     """A question to a memory."""
 
-    query: str
+    query: str = Field(max_length=1_000_000)
+    """As long as a step may be."""
     tenant: str
     trajectory: str | None = None
     """Search one trajectory only; all of the tenant if None."""

@@ -49,7 +49,8 @@ def select(ingestor: Ingestor, selector: Selector, *, tenant: str) -> list[Selec
     if selector.step is not None and selector.trajectory is None:
         raise InputError(f"step {selector.step!r} is named without its trajectory", hint="name it with --trajectory")
     if selector == Selector():
-        raise InputError("no steps are selected", hint="name a trajectory, step, scope, event type or age, or --all")
+        hint = "name a trajectory, step, scope, event type or age, or `everything` (--all)"
+        raise InputError("no steps are selected", hint=hint)
     check_canceled()
 
     scopes: Callable[[str, str], bool] | None = None

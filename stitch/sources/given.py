@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime
 from decimal import Decimal
@@ -19,8 +20,10 @@ from stitch.sources.attachments import named_attachments
 from stitch.sources.messages import make_step
 from stitch.sources.recognizing import FileReading
 from stitch.sources.records import marks_left, steps_of
+from stitch.text.dates import day_of
 
 _DEEPEST = 60
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _LEAST = "a message says at least who speaks and what: {'role': 'user', 'content': 'hello'}"
 _STEP_FIELDS = frozenset(Step.model_fields)
 
@@ -71,7 +74,7 @@ def step_of(value: object) -> Step:
         InputError: It is something else.
     """
     if isinstance(value, Step):
-        return value
+        return _on_a_day(value)
     if not isinstance(value, Mapping):
         raise InputError(
             f"a step is expected, not {type(value).__name__}",
@@ -83,11 +86,24 @@ def step_of(value: object) -> Step:
         fields = f"its fields are {', '.join(Step.model_fields)}, and trajectory=NAME stands beside it"
         raise StepRejectedError(wrong, hint=f"{fields}; `add_messages` takes messages of any provider")
     try:
-        return make_step(dict(value))
+        return _on_a_day(make_step(dict(value)))
     except StepRejectedError as error:
         raise StepRejectedError(
             error.message, hint=error.hint or "a step is at least {'role': 'user', 'content': 'hello'}"
         ) from None
+
+
+def _on_a_day(step: Step) -> Step:
+    """The step, if its time is none or may be one: a text in a source's own words may be any.
+
+    Raises:
+        StepRejectedError: No calendar has it.
+    """
+    stamp = step.timestamp
+    counted = not isinstance(stamp, str) or _ISO_DAY.match(stamp)
+    if stamp is not None and counted and day_of(stamp) is None:
+        raise StepRejectedError(f"no calendar has the time {stamp!r}", hint="write 2026-03-01T12:00, or Unix seconds")
+    return step
 
 
 def given_steps(given: Iterable[Step | Mapping[str, object]]) -> list[Step]:
@@ -97,7 +113,13 @@ def given_steps(given: Iterable[Step | Mapping[str, object]]) -> list[Step]:
         InputError: This is one step, or nothing that could be gone through.
     """
     _check_several(given)
-    return [each if isinstance(each, Step) else step_of(each) for each in given]
+    steps = list[Step]()
+    for number, each in enumerate(given):
+        try:
+            steps.append(step_of(each))
+        except StepRejectedError as error:
+            raise StepRejectedError(f"steps[{number}]: {error.message}", hint=error.hint) from None
+    return steps
 
 
 def each_given(
@@ -112,7 +134,7 @@ def each_given(
     read: list[Step | StepRejectedError] = []
     for each in given:
         try:
-            read.append(each if isinstance(each, Step) else step_of(each))
+            read.append(step_of(each))
         except StepRejectedError as error:
             read.append(error)
     results = iter(store([each for each in read if isinstance(each, Step)]))

@@ -41,6 +41,7 @@ _HINTS = (
     ("No space left", "free some disk space and run the command again"),
     ("Read-only file system", "choose a folder on a disk that can be written"),
     ("Permission denied", "choose a folder that you may write, or change its owner"),
+    ("No such file", "if its folder was moved, close it and open it there: what was accepted is kept"),
 )
 
 
@@ -203,7 +204,8 @@ class EdgePoints(Points):
         close_files_in(self._folder)
 
     def _check_disk(self, needed: int) -> None:
-        free = shutil.disk_usage(self._folder).free
+        with self._errors("write to"):
+            free = shutil.disk_usage(self._folder).free
         if free < needed:
             raise StoreError(
                 f"the disk of {self._what} is full: {free // 2**20} MB are free, {needed // 2**20} MB are needed",

@@ -78,3 +78,40 @@ def test_secrets_are_taken_out_before_anything_is_written(memory):
     assert receipt.redacted
     assert memory.status().redacted
     assert files_with(memory.folder, key.encode()) == []
+
+
+@pytest.mark.parametrize("time", [1e30, float("nan"), "2026-02-30", "2026-13-01T00:00"])
+def test_a_time_that_no_calendar_has_is_refused_and_named(memory, time):
+    step = {"role": "user", "content": "The dentist", "timestamp": time}
+    with pytest.raises(StitchError, match="no calendar has the time"):
+        memory.add(step, trajectory="new")
+    with pytest.raises(StitchError, match=r"steps\[1\]: no calendar has"):
+        memory.add_many([{"role": "user", "content": "fine"}, step], trajectory="new")
+    assert "new" not in memory.trajectories()
+    assert memory.add({**step, "timestamp": "Tuesday, at noon"}, trajectory="new").state == "stored"
+
+
+def test_bytes_name_no_memory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StitchError, match="memory is a text"):
+        open_memory(b"x")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_was_moved_is_told_and_what_was_accepted_is_there(tmp_path):
+    memory = open_memory(tmp_path / "here")
+    memory.add("The cat is called Mina.")
+    (tmp_path / "here").rename(tmp_path / "there")
+    receipt = memory.add("The dog is called Odo.")
+    assert receipt.state == "failed"
+    assert "if its folder was moved, close it and open it there" in receipt.reason
+    with pytest.raises(StitchError):
+        memory.close()
+    with open_memory(tmp_path / "there") as moved:
+        said = [entry.step.content for entry in moved.steps("notes")]
+    assert said == ["The cat is called Mina.", "The dog is called Odo."]
+
+
+def test_a_question_is_at_most_as_long_as_a_step(memory):
+    with pytest.raises(StitchError, match="at most 1000000 characters"):
+        memory.search("ferry " * 200_000)
