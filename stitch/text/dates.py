@@ -334,7 +334,7 @@ def _of_date(year: str | None, month: str, day: str | None, *, side: str | None,
 
     What is on a side of one without a year is on that of the last one when it was asked.
     """
-    number = int(month) if month.isdigit() else months_abroad().get(month.lower()) or _month_number(month)
+    number = _month_named(month)
     first, last = (int(day), int(day)) if day else (1, 31)
     if not (1 <= number <= 12 and 1 <= first <= 31):
         return
@@ -354,6 +354,11 @@ def _of_date(year: str | None, month: str, day: str | None, *, side: str | None,
         yield Span(_FIRST_DAY, ends if side == "until" else begins - 1, any_year=year is None)
     else:
         yield Span(begins, ends + _TOLD_LATER_DAYS, any_year=year is None, meant=ends)
+
+
+def _month_named(month: str) -> int:
+    """The number of a month by its digits or its name in any language."""
+    return int(month) if month.isdigit() else months_abroad().get(month.lower()) or _month_number(month)
 
 
 def _began(unit: str, day: int) -> int:
