@@ -23,7 +23,7 @@ from stitch.console.progress import progress_drawn
 from stitch.core import Rejection, SourcedStep
 from stitch.core.files import private
 from stitch.core.progress import Progress
-from stitch.errors import InputError, some_of, system_reason
+from stitch.errors import InputError, StepRejectedError, some_of, system_reason
 from stitch.ingest.redact import redact_path, redact_value
 from stitch.pipelines.follow import are_followed, read_input
 from stitch.pipelines.intake import IngestReport, Intake, LabelingEstimate, estimate
@@ -129,6 +129,9 @@ def command(
                     _print_report(report, as_json=as_json, files=len(paths), rejects_path=rejects_path)
                 raise
     _print_report(report, as_json=as_json, files=len(paths), rejects_path=rejects_path)
+    quiet = context.find_root().params.get("quiet")  # then the notes that say it are not printed
+    if quiet and report.exit_status == StepRejectedError.exit_code:
+        raise StepRejectedError(f"{report.rejected} rejected, see {rejects_path}")
     context.exit(report.exit_status)
 
 

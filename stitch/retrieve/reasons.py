@@ -25,6 +25,8 @@ _KINDS = {
     Kind.AGENT: "words of the agent",
     Kind.SETUP: "instructions",
 }
+_AGENTS = frozenset({"assistant", "agent", "ai", "bot", "model"})
+"""Roles of an agent that has no name."""
 
 
 def reasons(hit: ScoredSnippet, result: RetrievalResult) -> list[str]:
@@ -81,6 +83,8 @@ def _kind(one: MemorySnippet, question: Question) -> str:
     if values:
         return f"says {' and '.join(dict.fromkeys(values[:_MOST_VALUES]))}"
     what = kind_of(one)
+    if what is Kind.AGENT and one.role.casefold() not in _AGENTS:
+        return f"words of {one.role}"
     return "what went wrong" if what is Kind.RESULT and failed(one) else _KINDS[what]
 
 

@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 
 from doubles.scoring import snippet
-from stitch.core import LABEL_DENSITY, IntentFilter, Label, LabelKind, RetrievalResult, ScoredSnippet, SearchRequest
+from stitch.core import (
+    LABEL_DENSITY,
+    IntentFilter,
+    Label,
+    LabelKind,
+    Origin,
+    RetrievalResult,
+    ScoredSnippet,
+    SearchRequest,
+)
 from stitch.retrieve.order import WEIGHTED
 from stitch.retrieve.reasons import MOST_REASONS, reasons
 
@@ -30,6 +39,8 @@ def result(*hits: ScoredSnippet, query: str = "How large was the bank import?", 
         (hit("The imports of the bank.", parts={"words": 0.3}), "How large was the bank import?",
          ['says "imports", "bank"']),
         (hit(role="Ann", parts={"speaker": 0.3, "meaning": 0.4}), "?", ["says it in its own words", "said by Ann"]),
+        (hit("Fine, Saturday.", role="Idris", origin=Origin.AGENT, parts={"kind": 0.5}), "?", ["words of Idris"]),
+        (hit("Fine.", role="assistant", origin=Origin.AGENT, parts={"kind": 0.5}), "?", ["words of the agent"]),
         (hit(parts={"meaning": 0.01, "similarity": 0.9}), "?", ["nothing speaks against it"]),
     ],
 )  # fmt: skip
