@@ -94,14 +94,13 @@ def step_of(value: object) -> Step:
 
 
 def _on_a_day(step: Step) -> Step:
-    """The step, if its time is none or may be one: a text in a source's own words may be any.
+    """The step, unless its time is a day as ISO 8601 writes it that is none: in a source's own words it may be any.
 
     Raises:
         StepRejectedError: No calendar has it.
     """
     stamp = step.timestamp
-    counted = not isinstance(stamp, str) or _ISO_DAY.match(stamp)
-    if stamp is not None and counted and day_of(stamp) is None:
+    if isinstance(stamp, str) and _ISO_DAY.match(stamp) and day_of(stamp) is None:
         raise StepRejectedError(f"no calendar has the time {stamp!r}", hint="write 2026-03-01T12:00, or Unix seconds")
     return step
 
