@@ -99,11 +99,7 @@ def command(
         raise InputError("--dry-run cannot follow a file", hint="leave out one of the two")
     settings = awaiting_no_vectors(labeled_by_model(settings))
     paths = list(files) if follow else expand_paths(files)
-    if others := left_out(files):
-        shown = some_of([Path(name).name for name in others])
-        told = counted(files=len(others))
-        why = f"left out in folders, for their endings are not known: {told} ({shown})"
-        click.echo(f"stitch: {why}; name a file itself to have it read", err=True)
+    _tell_left_out(files)
     if dry_run:
         sources = (StandardInput() if path == "-" else FileSource(path, trajectory=trajectory) for path in paths)
         _print_estimate(estimate(chain.from_iterable(sources), **settings), as_json=as_json)
@@ -133,6 +129,13 @@ def command(
     if quiet and report.exit_status == StepRejectedError.exit_code:
         raise StepRejectedError(f"{report.rejected} rejected, see {rejects_path}")
     context.exit(report.exit_status)
+
+
+def _tell_left_out(files: tuple[str, ...]) -> None:
+    if others := left_out(files):
+        shown = some_of([Path(name).name for name in others])
+        why = f"left out in folders, for their endings are not known: {counted(files=len(others))} ({shown})"
+        click.echo(f"stitch: {why}; name a file itself to have it read", err=True)
 
 
 def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_path: Path) -> None:

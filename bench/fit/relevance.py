@@ -1,17 +1,17 @@
 """The chance that hits bear on a question: two logistic models (`stitch.retrieve.relevance`).
 
-A memory is asked its own questions and as many of other sets, which nothing in it answers. One model tells whether a
-question is one of the memory's own, the other, for those, whether a hit is evidence. Each set is judged by the weights
-that all others gave; the last line has those of all sets, and the chance below which nothing comes back, which are
-shipped. Questions without an answer about the memory's own matters (`abstention`, `adversarial`) are told apart and
-fitted to nothing, nor are sets named by `--judged`.
+A memory is asked its own questions, some of them in a person's other words as well, and as many of other sets, which
+nothing in it answers. One model tells whether a question is one of the memory's own, the other, for those as they were
+asked, whether a hit is evidence. Each set is judged by the weights that all others gave; the last line has those of
+all sets, and the chance below which nothing comes back, which are shipped. Questions without an answer about the
+memory's own matters (`abstention`, `adversarial`) are told apart and fitted to nothing, nor are sets of `--judged`.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ import numpy as np
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.fit import held as sets
+from stitch.bench.fit.ranking import in_other_words
 from stitch.bench.fit.solvers import left_out, logistic
 from stitch.core import SearchRequest
 from stitch.errors import InputError
@@ -31,8 +32,8 @@ from stitch.retrieve.relevance import Evidence, RelevanceEstimator, Weights, rel
 RIDGE = 0.01
 NEAR_MISSES = frozenset({"abstention", "adversarial"})
 """Types of questions about a memory's own matters that nothing in it answers."""
-LOST = 0.01
-"""A threshold may lose so many of a memory's own questions."""
+LOST = 0.05
+"""A threshold may lose so many of a memory's own questions in other words: who asks so should not be left alone."""
 
 
 class JudgedQuestion(NamedTuple):
@@ -44,6 +45,8 @@ class JudgedQuestion(NamedTuple):
     evidence: Evidence
     right: tuple[bool, ...]
     """Of each hit, whether it is evidence."""
+    reworded: bool = False
+    """Whether it is one of its own in other words."""
 
 
 class Model(NamedTuple):
@@ -61,10 +64,13 @@ def asked_of(
     draw = random.Random(seed)
     retriever = sets.steps_of(parts)
     estimator = RelevanceEstimator(parts.ingestor.store, embedder=parts.ingestor.embedder)
+    other_words = in_other_words(data)
     for trajectory, tenant in sets.tenants_of(data).items():
-        mine = [each for each in data.questions if each.trajectory == trajectory]
+        mine, reworded = (
+            [each for each in own if each.trajectory == trajectory] for own in (data.questions, other_words)
+        )
         for own, question in (
-            *((True, each) for each in mine),
+            *((True, each) for each in (*mine, *reworded)),
             *((False, each) for each in draw.sample(foreign, len(mine))),
         ):
             request = SearchRequest(
@@ -80,6 +86,7 @@ def asked_of(
                 near_miss=own and (question.type in NEAR_MISSES or not question.evidence),
                 evidence=estimator.evidence(request, hits, few=len(hits) < request.depth),
                 right=tuple(own and hit.snippet.step in question.evidence for hit in hits),
+                reworded=own and question in reworded,
             )
 
 
@@ -90,8 +97,10 @@ def fit(asked: Iterable[Sequence[JudgedQuestion]]) -> Model:
     hits: list[tuple[Mapping[str, float], bool, float]] = []
     for own in every:
         told = [each for each in own if not each.near_miss and each.right]
-        questions += [(each.evidence.question_features, each.own, 1 / len(told)) for each in told]
-        pairs = [pair for each in told if each.own for pair in zip(_of_hits(each.evidence), each.right, strict=True)]
+        alike = Counter((each.own, each.reworded) for each in told)
+        questions += [(each.evidence.question_features, each.own, 1 / alike[each.own, each.reworded]) for each in told]
+        asked_so = (each for each in told if each.own and not each.reworded)
+        pairs = [pair for each in asked_so for pair in zip(_of_hits(each.evidence), each.right, strict=True)]
         hits += [(features, right, 1 / len(pairs)) for features, right in pairs]
     answered, meant = _chances(questions), _chances(hits)
     return Model(answered, meant, sum(_threshold(own, answered) for own in every) / len(every))
@@ -99,7 +108,8 @@ def fit(asked: Iterable[Sequence[JudgedQuestion]]) -> Model:
 
 def _threshold(asked: Sequence[JudgedQuestion], answered: Weights) -> float:
     own = [each for each in asked if each.own and not each.near_miss]
-    chances = sorted(relevance(each.evidence, answered=answered).result for each in own)
+    judged = [each for each in own if each.reworded] or own
+    chances = sorted(relevance(each.evidence, answered=answered).result for each in judged)
     return chances[int(LOST * len(chances))] if chances else 0.0
 
 
@@ -122,21 +132,24 @@ def _chances(rows: Sequence[tuple[Mapping[str, float], bool, float]]) -> dict[st
 def judge(asked: Sequence[JudgedQuestion], model: Model) -> dict[str, float | None]:
     """Figures of a model: own questions told from others (`auc`), evidence from what is none (`hits`).
 
-    `near_misses` is as `auc`, of questions that the memory's own matters do not answer; `caught` and `lost` are the
-    shares of others' and of own questions below the threshold.
+    `near_misses` is as `auc`, of questions that the memory's own matters do not answer; `caught`, `lost` and `reworded`
+    are the shares of others', of own questions and of these in other words below the threshold.
     """
     kinds: dict[tuple[bool, bool], list[float]] = defaultdict(list)
+    reworded = list[float]()
     hits: dict[bool, list[float]] = {True: [], False: []}
     for each in asked:
         chances = relevance(each.evidence, answered=model.answered, meant=model.meant)
-        kinds[each.own, each.near_miss].append(chances.result)
-        if each.own and not each.near_miss:
+        (reworded if each.reworded else kinds[each.own, each.near_miss]).append(chances.result)
+        if each.own and not (each.near_miss or each.reworded):
             for chance, right in zip(chances.hits, each.right, strict=True):
                 hits[right].append(chance)
     own, others, missed = (kinds[kind] for kind in ((True, False), (False, False), (True, True)))
-    caught, lost = (sum(each < model.threshold for each in kind) / max(len(kind), 1) for kind in (others, own))
+    caught, lost, in_words = (
+        sum(each < model.threshold for each in kind) / len(kind) if kind else None for kind in (others, own, reworded)
+    )
     near = auc(own, missed) if missed else None
-    return {"auc": auc(own, others), "caught": caught, "lost": lost, "near_misses": near,
+    return {"auc": auc(own, others), "caught": caught, "lost": lost, "reworded": in_words, "near_misses": near,
             "hits": auc(hits[True], hits[False])}  # fmt: skip
 
 

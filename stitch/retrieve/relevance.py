@@ -49,13 +49,13 @@ DECIMALS = 4
 
 Weights = Mapping[str, float]
 
-LEAST = 0.13
+LEAST = 0.36
 """Of talks that have less than this chance nothing comes back, unless a request says otherwise."""
-ANSWERED: Weights = {"bias": -5.705, "near": 14.766, "both": 8.087, "absent": -3.302, "unnamed": -1.948}
+ANSWERED: Weights = {"bias": -2.378, "near": 11.733, "both": 0.44, "absent": -1.667, "unnamed": -3.802}
 """Of `question_features`, for: anything bears on the question."""
 MEANT: Weights = {
-    "bias": 0.061, "similarity": -3.29, "below": -1.373, "covered": -2.652, "both": 9.898, "place": -0.752,
-    "words": 0.109,
+    "bias": 0.583, "similarity": -4.222, "below": -1.319, "covered": -3.164, "both": 11.046, "place": -0.837,
+    "words": 0.092,
 }  # fmt: skip
 """Of `hit_features`, for: this hit is what was asked for, if anything is."""
 

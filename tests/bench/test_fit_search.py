@@ -138,4 +138,12 @@ def test_what_is_told_of_chances_follows_from_the_questions() -> None:
     others = [asked(own=False, similarity=0.2 + n / 100, right=(False,) * 3) for n in range(20)]
     model = relevance.fit([[*own, *others]])
     judged = relevance.judge([*own, *others], model)
-    assert judged == {"auc": 1, "caught": 1, "lost": 0, "hits": 1, "near_misses": None}
+    assert judged == {"auc": 1, "caught": 1, "lost": 0.05, "reworded": None, "hits": 1, "near_misses": None}
+
+
+def test_the_least_chance_loses_few_of_those_that_ask_in_other_words() -> None:
+    own = [asked(own=True, similarity=0.6 + n / 100, right=(True, False, False)) for n in range(20)]
+    reworded = [asked(own=True, similarity=0.4 + n / 100, right=(True,))._replace(reworded=True) for n in range(20)]
+    others = [asked(own=False, similarity=0.2 + n / 100, right=(False,) * 3) for n in range(20)]
+    judged = relevance.judge([*own, *reworded, *others], relevance.fit([[*own, *reworded, *others]]))
+    assert (judged["lost"], judged["reworded"], judged["caught"]) == (0, 0.05, 1)

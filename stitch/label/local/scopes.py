@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import log, log1p
-from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.label.local.calls import takes_script
@@ -108,8 +107,7 @@ class ScopeTracker:
         return candidates[scores.index(max(scores))].scope
 
     def _score(self, candidate: Candidate) -> float:
-        score: float = sum(map(mul, self._weights.features, candidate.features))
-        return score
+        return sum(weight * value for weight, value in zip(self._weights.features, candidate.features, strict=True))
 
     def _bound(self, reading: StepFeatures) -> int | None:
         """The scope to which the source binds a step: that of its call, or of its parent."""
