@@ -1,17 +1,17 @@
 """The chance that hits bear on a question: two logistic models (`stitch.retrieve.relevance`).
 
-A memory is asked its own questions, some of them in a person's other words as well, and as many of other sets, which
-nothing in it answers. One model tells whether a question is one of the memory's own, the other, for those as they were
-asked, whether a hit is evidence. Each set is judged by the weights that all others gave; the last line has those of
-all sets, and the chance below which nothing comes back, which are shipped. Questions without an answer about the
-memory's own matters (`abstention`, `adversarial`) are told apart and fitted to nothing, nor are sets of `--judged`.
+A memory is asked its own questions and as many of other sets, which nothing in it answers. One model tells whether a
+question is one of the memory's own, the other, for those, whether a hit is evidence. Some are asked in a person's other
+words as well: the chance below which nothing comes back loses few of these. Each set is judged by what all others gave;
+the last line has what all sets give, which is shipped. Questions without an answer about the memory's own matters
+(`abstention`, `adversarial`) are told apart and fitted to nothing, nor are sets of `--judged`.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -96,11 +96,9 @@ def fit(asked: Iterable[Sequence[JudgedQuestion]]) -> Model:
     questions: list[tuple[Mapping[str, float], bool, float]] = []
     hits: list[tuple[Mapping[str, float], bool, float]] = []
     for own in every:
-        told = [each for each in own if not each.near_miss and each.right]
-        alike = Counter((each.own, each.reworded) for each in told)
-        questions += [(each.evidence.question_features, each.own, 1 / alike[each.own, each.reworded]) for each in told]
-        asked_so = (each for each in told if each.own and not each.reworded)
-        pairs = [pair for each in asked_so for pair in zip(_of_hits(each.evidence), each.right, strict=True)]
+        told = [each for each in own if not (each.near_miss or each.reworded) and each.right]
+        questions += [(each.evidence.question_features, each.own, 1 / len(told)) for each in told]
+        pairs = [pair for each in told if each.own for pair in zip(_of_hits(each.evidence), each.right, strict=True)]
         hits += [(features, right, 1 / len(pairs)) for features, right in pairs]
     answered, meant = _chances(questions), _chances(hits)
     return Model(answered, meant, sum(_threshold(own, answered) for own in every) / len(every))

@@ -198,7 +198,7 @@ class FilterTask:
             return Marks(0.0, {_MEASURE: 0.0}, "The reply could not be used: it has to give all lists.")
         found = self._memory.search(
             asked.question, trajectory=asked.trajectory, asked_at=asked.asked_at, k=RECALL_AT,
-            intent_filter=chosen.intent_filter,
+            intent_filter=chosen.intent_filter, min_relevance=0.0,
         )  # fmt: skip
         recall = recall_at([hit.snippet.step for hit in found.hits], lesson.gold.steps)
         assert not isinstance(recall, Unscored)

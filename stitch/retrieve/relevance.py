@@ -49,12 +49,12 @@ DECIMALS = 4
 
 Weights = Mapping[str, float]
 
-LEAST = 0.36
+LEAST = 0.04
 """Of talks that have less than this chance nothing comes back, unless a request says otherwise."""
-ANSWERED: Weights = {"bias": -2.378, "near": 11.733, "both": 0.44, "absent": -1.667, "unnamed": -3.802}
+ANSWERED: Weights = {"bias": -6.233, "near": 16.146, "both": 6.456, "absent": -2.189, "unnamed": -3.013}
 """Of `question_features`, for: anything bears on the question."""
 MEANT: Weights = {
-    "bias": 0.583, "similarity": -4.222, "below": -1.319, "covered": -3.164, "both": 11.046, "place": -0.837,
+    "bias": 0.582, "similarity": -4.218, "below": -1.321, "covered": -3.164, "both": 11.041, "place": -0.836,
     "words": 0.092,
 }  # fmt: skip
 """Of `hit_features`, for: this hit is what was asked for, if anything is."""

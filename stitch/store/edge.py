@@ -41,8 +41,8 @@ _HINTS = (
     ("No space left", "free some disk space and run the command again"),
     ("Read-only file system", "choose a folder on a disk that can be written"),
     ("Permission denied", "choose a folder that you may write, or change its owner"),
-    ("No such file", "if its folder was moved, close it and open it there: what was accepted is kept"),
 )
+_MOVED = "if its folder was moved, close it and open it there: what was accepted is kept"
 
 
 class EdgePoints(Points):
@@ -222,7 +222,8 @@ class EdgePoints(Points):
                 raise
             reason = (isinstance(error, OSError) and error.strerror) or str(error)
             reason = " ".join(reason.removeprefix("Service runtime error: ").split())
-            hint = next((mended_by for sign, mended_by in _HINTS if sign in reason), self._hint)
+            otherwise = self._hint if self._folder.is_dir() else _MOVED
+            hint = next((mended_by for sign, mended_by in _HINTS if sign in reason), otherwise)
             raise StoreError(f"cannot {doing} {self._what}: {reason}", hint=hint) from error
 
 

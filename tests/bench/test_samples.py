@@ -48,7 +48,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 
 def test_the_demo_streams_draws_asks_and_says_what_to_try(shown):
     output, kept = shown
-    for said in ("trip: 60 steps", "bugs: 60 steps", "washing machine", "bank import", "━", "ingest FILE"):
+    for said in ("trip: 60 steps", "bugs: 60 steps", "washing machine", "bank · importer.py", "━", "ingest FILE"):
         assert said in output
     told = re.search(r"Right step among the first 10, of 16: stitch (\d+), hybrid (\d+), BM25 (\d+)", output)
     assert told is not None

@@ -26,7 +26,7 @@ def test_quiet_prints_results_and_errors_alone_and_verbose_what_happens(run):
     loud = run("ingest", "t.jsonl", "--memory", "m")
     assert (loud[0], "rejected" in loud[2]) == (3, True)
     quiet = run("-q", "ingest", "t.jsonl", "--memory", "n")
-    assert (quiet[0], quiet[2]) == (3, "")
+    assert (quiet[0], quiet[2]) == (3, "stitch: 1 rejected, see n/rejects.jsonl\n")
     assert "1 stored" in quiet[1]
     status, out, err = run("--quiet", "status", "--memory", "nowhere")
     assert (status, out, "nowhere" in err) == (2, "", True)

@@ -64,8 +64,8 @@ def test_a_model_for_steps_that_are_known_changes_nothing_and_says_which_command
 
 def test_a_question_whose_model_does_not_answer_is_answered_and_says_so(run, trip):
     run("ingest", trip, "--memory", "m")
-    status, out, err = run("query", "the hotel and day 1", "--memory", "m", "--filter", "model", *NOBODY)
-    assert (status, out.startswith("weighing  scope 'hotel and day 1'")) == (6, True)
+    status, out, err = run("query", "good hotel Zephyr Mill", "--memory", "m", "--filter", "model", *NOBODY)
+    assert (status, out.startswith("weighing  scope 'hotel · Zephyr Mill'")) == (6, True)
     assert err.startswith("stitch: the labels were chosen without the model: model 'm' does not answer: ")
     assert run("query", "the hotel of day 1", "--memory", "m")[::2] == (0, "")
 

@@ -170,8 +170,10 @@ class MemoryContract:
         assert len(result.hits) == 3
         assert (result.request.k, result.request.budget_tokens, result.request.tenant) == (3, 500, memory.tenant)
         entries = {entry.id: entry for entry in memory.steps("trip")}
+        named = memory.inventory("trip").vocabulary().canonical_intent  # scopes get better names as they grow
         for hit in result.hits:
-            assert hit.snippet == entries[hit.snippet.step].snippet()
+            kept = entries[hit.snippet.step].snippet()
+            assert hit.snippet == kept.model_copy(update={"intent": named(kept.intent)})
             assert hit.parts
             assert all(label in result.intent_filter.labels() for label in hit.matched)
         assert result.context_tokens <= 500

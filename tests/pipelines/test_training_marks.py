@@ -13,6 +13,7 @@ from stitch.bench.metrics.scores import Unscored
 from stitch.bench.training.labels import LabelTask, Made, Right, lessons_of
 from stitch.bench.training.questions import AnswerTask, FilterTask, Posed, asked_memory, filter_lessons, question_keys
 from stitch.core import Selection
+from stitch.core.results import WITHOUT_MODEL
 from stitch.errors import InputError
 from stitch.pipelines.optimize.splitting import hold_back, take
 from stitch.pipelines.optimize.students import decide
@@ -147,7 +148,7 @@ def test_a_filter_is_marked_by_the_evidence_it_brings_up():
         assert scope is not None
         good = task.mark(only, Selection(IntentFilter(scopes=(scope,))))
         bad = task.mark(only, Selection(IntentFilter(event_types=("never",))))
-        unusable = task.mark(only, Selection(IntentFilter(), ("no usable reply",)))
+        unusable = task.mark(only, Selection(IntentFilter(), (f"{WITHOUT_MODEL}no usable reply",)))
         assert task.cost(only).calls == 1
     assert good.score >= bad.score
     assert "No evidence carries what was chosen: never." in bad.feedback
