@@ -173,7 +173,7 @@ class Intake:
         return results
 
     def _read_better(self, step: Step, *, error: StepConflictError, trajectory: str) -> Receipt | StepRejectedError:
-        """What became of a step that is known with other content: if only its time is read otherwise, it has this one.
+        """The receipt of a known step of which only the time is read otherwise, which it has now; else the error.
 
         As a chat grows, it shows which number of its times is the month.
         """

@@ -96,7 +96,7 @@ class QueryPlan:
 
     @cached_property
     def of_runs(self) -> RunQuestion:
-        """What it asks where a trajectory is a run."""
+        """The question as one about a run."""
         return read_run_question(self.request.query)
 
     @property

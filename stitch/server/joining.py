@@ -197,7 +197,7 @@ class RemoteTenants(Tenants):
     @property
     @override
     def ledger(self) -> Ledger:
-        """What calls have cost since this was made, by the lines of the ledger's file."""
+        """Costs of calls since this was made, by the lines of the ledger's file."""
         counted = Ledger()
         for charge in islice(read_ledger(self._folder / LEDGER_FILE), self._charges_before, None):
             counted.charge(charge)

@@ -1,4 +1,4 @@
-"""What exports of chats write in place of messages: media left out, deleted messages, notices of encryption.
+"""Lines of chat exports that stand in place of messages: media left out, deleted messages, notices of encryption.
 
 Each program has its own words for these in each language. They are known where they are all of a message; what somebody
 writes beside them is read.

@@ -26,7 +26,7 @@ _NUMBERS = {"shard_number", "replication_factor", "write_consistency_factor"}
 
 
 class Kind(NamedTuple):
-    """What a collection is made for; what one does not say of itself is None."""
+    """The purpose of a collection, as it says of itself; None where it does not."""
 
     journal: str | None
     """The id of the journal whose it is."""

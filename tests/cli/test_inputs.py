@@ -292,10 +292,3 @@ def test_a_text_of_western_windows_is_read_as_such_and_it_is_said(run):
     assert code == 0
     assert "2 steps not written in UTF-8, and read as Windows-1252" in err
     assert [stored()[name][0] for name in ("chat", "table")] == ["I bring Käse – for 5 €", "ich bringe Käse"]
-
-
-def test_a_quiet_command_says_why_it_did_not_succeed(run):
-    Path("prose.txt").write_text("It was a dark and stormy night.\n")
-    code, _, err = run("-q", "ingest", "prose.txt", "--memory", "m")
-    assert code == 3
-    assert "1 rejected, see m/rejects.jsonl" in err

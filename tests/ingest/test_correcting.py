@@ -6,33 +6,14 @@ from typing import Any
 
 import pytest
 
-from stitch.core import Step, StepLabels
+from doubles.talk import SAID, talk
+from stitch.core import StepLabels
 from stitch.errors import StoreError
 from stitch.label.local import LocalLabeler
 from stitch.label.local.labeler import LocalLabelSession
 from stitch.lifecycle.correct import correct
 
 Make = Callable[..., Any]
-
-SAID = (
-    "Hello!",
-    "I need to check my bank balance.",
-    "It is $41.80 on the savings account.",
-    "Now find me a bus to Seattle on March 8th.",
-    "There is one at 7:30 am. Shall I book it?",
-    "Yes, please.",
-    "Back to the bank balance: what about the other account?",
-    "The other account has $12.",
-    "And what does the bus cost?",
-    "The bus costs $76.22.",
-)
-
-
-def talk(*contents: str, start: int = 0) -> list[Step]:
-    return [
-        Step(id=f"s{n}", role="user" if n % 2 else "assistant", content=content)
-        for n, content in enumerate(contents, start=start)
-    ]
 
 
 class Counting(LocalLabeler):

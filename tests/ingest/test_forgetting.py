@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+from doubles.talk import talk
 from stitch import Memory, Step, open_memory
 from stitch.core import LabelKind, Receipt, StepState
 from stitch.label.local import LocalLabeler
@@ -42,12 +43,6 @@ SECRETS = (
 )
 HIDDEN = frozenset(stems(" ".join(SECRETS))) - frozenset(stems(" ".join(SAID)))
 LONG = 80
-
-
-def talk(*contents: str, start: int = 0, role: str = "assistant") -> list[Step]:
-    return [
-        Step(id=f"s{n}", role="user" if n % 2 else role, content=content) for n, content in enumerate(contents, start)
-    ]
 
 
 def long_talk(*secrets: str, at: Sequence[int] = ()) -> list[Step]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from doubles.talk import SAID
 from stitch.core import Step, StepState
 from stitch.ingest.streaming import batches, take_in
 from stitch.label.local import LocalLabeler
@@ -46,17 +47,6 @@ def test_a_stream_that_is_left_takes_no_more() -> None:
     coming.close()
     assert ended.wait(120)
 
-
-SAID = (
-    "Hello!",
-    "I need to check my bank balance.",
-    "It is $41.80 on the savings account.",
-    "Now find me a bus to Seattle on March 8th.",
-    "There is one at 7:30 am. Shall I book it?",
-    "Yes, please.",
-    "Back to the bank balance: what about the other account?",
-    "Thanks, that is all.",
-)
 
 Add = Callable[[Any, Sequence[Step]], Any]
 

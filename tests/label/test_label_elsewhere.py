@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from doubles.talk import hotel_talk as steps
 from stitch.cli.main import cli
 from stitch.core import Step
 from stitch.errors import InputError, ReplyError, SettingsError
@@ -24,14 +25,6 @@ from stitch.testing.model import LoopbackProvider, label_by_rules
 
 HAND = "hand windowed-3"
 WINDOW = 20
-
-
-def steps(number: int) -> list[Step]:
-    said = ["Let us plan day {day}. What is a good hotel?", "The Zephyr Mill costs $41.80.", "Take it for the night."]
-    return [
-        Step(id=str(n), role="user" if n % 3 != 1 else "assistant", content=said[n % 3].format(day=1 + n // 12))
-        for n in range(number)
-    ]
 
 
 def filled(folder: Path, *, trajectories: int = 2, number: int = 40, **settings: Any) -> Memory:

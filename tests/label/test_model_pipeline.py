@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from doubles.labeling import ScriptedLabeler
 from doubles.storing import ListStore
+from doubles.talk import hotel_talk as steps
 from stitch.cli.main import cli
 from stitch.core import Step, StepState
 from stitch.embed import HashingEmbedder
@@ -22,14 +23,6 @@ from stitch.lifecycle.relabel import relabel
 from stitch.memory import Memory
 from stitch.testing.model import LoopbackProvider, completion, failure, fields_of, label_by_rules
 from stitch.testing.servers import Reply, Silence
-
-
-def steps(number: int) -> list[Step]:
-    said = ["Let us plan day {day}. What is a good hotel?", "The Zephyr Mill costs $41.80.", "Take it for the night."]
-    return [
-        Step(id=str(n), role="user" if n % 3 != 1 else "assistant", content=said[n % 3].format(day=1 + n // 12))
-        for n in range(number)
-    ]
 
 
 def write(path: Path, *, trajectories: int = 1, number: int = 30) -> str:

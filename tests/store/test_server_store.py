@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pytest
@@ -52,13 +53,8 @@ class TestServerStore(SnippetStoreContract):
 
     @pytest.fixture
     def make_store(self, qdrant: LoopbackQdrant) -> MakeStore:
-        numbers = iter(range(100))
-
-        def make() -> ServerStore:
-            name = str(next(numbers))
-            return open_store(qdrant, collection=name)
-
-        return make
+        numbers = count()
+        return lambda: open_store(qdrant, collection=str(next(numbers)))
 
 
 def steps(store: ServerStore, tenant: str = "t") -> list[str]:
@@ -217,22 +213,13 @@ def test_a_collection_makes_room_where_it_is_made_for_something_else_or_otherwis
 
 
 @pytest.mark.slow  # but for the shards that are asked, by the same way as without
-class TestStoreWithLargeTenants(SnippetStoreContract):
+class TestStoreWithLargeTenants(TestServerStore):
     """The tenant `t` of the contract's worlds has shards of its own, and `u` has none."""
-
-    worlds = 1
-    questions = 30
-    many_snippets = 600
 
     @pytest.fixture
     def make_store(self, cluster: LoopbackQdrant) -> MakeStore:
-        numbers = iter(range(100))
-
-        def make() -> ServerStore:
-            name = str(next(numbers))
-            return open_store(cluster, collection=name, options=LARGE)
-
-        return make
+        numbers = count()
+        return lambda: open_store(cluster, collection=str(next(numbers)), options=LARGE)
 
 
 def test_points_of_a_large_tenant_are_in_shards_of_its_own_and_only_these_are_searched_for_it(

@@ -192,7 +192,7 @@ def _is_foreign_noun(word: str, before: str, language: str | None) -> bool:
 
 @text_cache(maxsize=65_536)
 def telling_share(phrase: str) -> float:
-    """Which share of the words of a phrase says something."""
+    """The share of the words of a phrase that say something."""
     parts = [part for part in WORD.findall(phrase) if part.lower() not in FUNCTION_WORDS]
     return sum(map(_tells, parts)) / (len(parts) or 1)
 

@@ -76,7 +76,7 @@ def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: in
 
 
 def _limit(rank: int, *, budget_tokens: int, of_run: bool) -> int:
-    """How many characters of a hit are shown at a rank, from 0."""
+    """Number of characters shown of the hit at a rank, from 0."""
     most = most_chars(budget_tokens)
     if of_run:
         chars = next(chars for last, chars in SHOWN_CHARS if rank < last)
