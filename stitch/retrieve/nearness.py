@@ -8,7 +8,6 @@ the same less clearly.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +26,10 @@ if TYPE_CHECKING:
 
 _FADING_STEPS = 12.0
 """At so many steps from a clue, a third of its weight is left."""
+_MOMENT = 5.0
+"""What a date or time counts as a clue; any word counts 1."""
 _ENOUGH = 20.0
-"""Clues that weigh less than this together (about five words, each in one of sixty steps) do not count in full."""
+"""Clues that weigh less than this together (about one date in sixty steps) do not count in full."""
 
 
 def near(pool: Pool) -> Column | None:
@@ -60,16 +61,18 @@ def _nearness(
     positions: NDArray[np.int64],
     owner: NDArray[np.int64],
     lengths: NDArray[np.int64],
-    clues: Sequence[NDArray[np.bool_]],
+    clues: Sequence[tuple[float, NDArray[np.bool_]]],
 ) -> tuple[Column, Column]:
-    """The nearness of candidates to clues (which of the candidates say each), and the best of a talk.
+    """The nearness of candidates to clues (what each weighs, and which of the candidates say it), and the best of a
+    talk.
 
     Candidates stand by talk: the number of its talk is told of each, and of each talk how many it has.
     """
     starts = np.cumsum(lengths) - lengths
-    said = np.array(clues)
+    said = np.array([says for _, says in clues])
     by_talk = np.add.reduceat(said, starts, axis=1, dtype=np.int64)
-    weights = np.log((lengths + 1) / np.maximum(1, by_talk)) * (by_talk > 0)
+    rare = np.log((lengths + 1) / np.maximum(1, by_talk)) * (by_talk > 0)
+    weights = rare * np.array([weight for weight, _ in clues])[:, None]
     weights /= np.maximum(_ENOUGH, weights.sum(axis=0))
     faded = _faded(owner, positions)
     column: Column = np.zeros(len(positions))
@@ -80,21 +83,27 @@ def _nearness(
 
 def _clues(
     snippets: Sequence[MemorySnippet], question: Question, speakers: frozenset[str]
-) -> Iterator[NDArray[np.bool_]]:
-    """Clues of the question about where to look: of each the snippets that say it, if any does."""
+) -> Iterator[tuple[float, NDArray[np.bool_]]]:
+    """Clues of the question about where to look: the weight of each, and the snippets that say it."""
     left = f" {' '.join(words(question.clues))} ".replace("'s ", " ")
     named = {stem(word) for word in speakers.intersection(left.split())}
+    for moment in question.moments:
+        yield from _told(_MOMENT, [moment in find_moments(one.text) for one in snippets])
     texts = [one.text.lower().replace("’", "'") for one in snippets]
-    moments = ([moment in find_moments(one.text) for one in snippets] for moment in question.moments)
-    for says in chain(moments, (saying_stem(texts, term) for term in sorted(question.clue_stems - named))):
-        if any(says):
-            yield np.array(says)
+    for term in sorted(question.clue_stems - named):
+        yield from _told(1.0, saying_stem(texts, term))
 
 
 def _speakers(roles: Iterable[str]) -> frozenset[str]:
     """The words of the names of those who speak, which say who and not where: "Hey Ann!" stands beside anything."""
     named = {role.casefold() for role in roles} - USERS - REPLIES
     return frozenset(word for role in named for word in words(role))
+
+
+def _told(weight: float, says: Sequence[bool]) -> Iterator[tuple[float, NDArray[np.bool_]]]:
+    """The clue, if a candidate says it."""
+    if any(says):
+        yield weight, np.array(says)
 
 
 def _faded(owner: NDArray[np.int64], positions: NDArray[np.int64]) -> Column:
