@@ -109,14 +109,18 @@ def _candidates(where: str) -> Iterator[str]:
 
 
 def _is_copy(one: str, other: str) -> bool:
-    """Whether of two files one holds what the other does, or begins with it: it was copied while it grew."""
+    """Whether two files hold the same, or one begins with the other: then it was copied while it grew.
+
+    One line alone is no beginning: many logs open with the same instructions.
+    """
     try:
         shorter, longer = sorted((one, other), key=os.path.getsize)
         with open(shorter, "rb") as begins, open(longer, "rb") as whole:
-            size = os.path.getsize(shorter)
+            lines = 0
             while part := begins.read(_BLOCK_BYTES):
                 if whole.read(len(part)) != part:
                     return False
-            return size > 0 or os.path.getsize(longer) == 0
+                lines += part.count(b"\n")
+            return lines > 1 or not whole.read(1)
     except OSError:
         return False
