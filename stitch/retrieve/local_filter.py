@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stitch.core import IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection
+from stitch.core import IntentFilter, LabelInventory, LabelKind, LabelVocabulary, SearchRequest, Selection
 from stitch.core.text_cache import register_cache, text_cache
 from stitch.retrieve.question import read_request
 from stitch.text.words import FUNCTION_WORDS, stem, words
@@ -22,24 +22,24 @@ class LocalFilterSelector:
     """Chooses labels by what a question and the label inventory share, without a model."""
 
     def __init__(self) -> None:
-        self._last: tuple[LabelInventory, dict[str, list[tuple[tuple[str, ...], str]]]] = LabelInventory(), {}
-        """The last inventory, for most questions find what was there before; and its scopes with the stems of their
-        names, by the first of these."""
+        self._last = _Names(LabelInventory())
+        """Of the last inventory, for most questions find what was there before."""
         register_cache(self)
 
     def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
         """Forget the names of scopes."""
-        self._last = LabelInventory(), {}
+        self._last = _Names(LabelInventory())
 
     def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
         """Return the labels that the question licenses; an empty filter if it licenses none."""
         question = read_request(request)
-        scopes = dict(self._called(question.folded.split(), inventory))
+        if self._last.inventory is not inventory:
+            self._last = _Names(inventory)
+        scopes = dict(self._last.called(question.folded.split()))
         if len(scopes) > _MOST_SCOPES:
             scopes = {}
         entity_types = dict.fromkeys(
-            inventory.vocabulary().canonical(LabelKind.ENTITY_TYPE, name)
-            for name in sorted(question.classes.intersection(inventory.entity_types))
+            filter(inventory.entity_types.__contains__, map(self._last.of_class, sorted(question.classes)))
         )
         reasons = (
             *(f"scope {name!r}: the question names {said!r}" for name, said in scopes.items()),
@@ -47,17 +47,27 @@ class LocalFilterSelector:
         )
         return Selection(IntentFilter(scopes=tuple(scopes), entity_types=tuple(entity_types)), reasons)
 
-    def _called(self, said: Sequence[str], inventory: LabelInventory) -> Iterator[tuple[str, str]]:
+
+class _Names:
+    """The names of scopes in an inventory, by the first of their stems, and how it calls the classes of values."""
+
+    def __init__(self, inventory: LabelInventory) -> None:
+        self.inventory = inventory
+        self._classes = LabelVocabulary(each for each in inventory.merges if each.kind is LabelKind.ENTITY_TYPE)
+        self._scopes: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        for scope in dict.fromkeys(scope.name for scope in inventory.scopes):
+            if stems := _told_name(scope):
+                self._scopes.setdefault(stems[0], []).append((stems, scope))
+
+    def of_class(self, name: str) -> str:
+        """The entity type as which a class of values is read."""
+        return self._classes.canonical(LabelKind.ENTITY_TYPE, name)
+
+    def called(self, said: Sequence[str]) -> Iterator[tuple[str, str]]:
         """The scopes whose whole name stands among the words of a question, each with what it says."""
-        if self._last[0] is not inventory:
-            names: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-            for scope in dict.fromkeys(scope.name for scope in inventory.scopes):
-                if stems := _told_name(scope):
-                    names.setdefault(stems[0], []).append((stems, scope))
-            self._last = inventory, names
         stemmed = tuple(map(stem, said))
         for place, first in enumerate(stemmed):
-            for name, scope in self._last[1].get(first, ()):
+            for name, scope in self._scopes.get(first, ()):
                 if stemmed[place : place + len(name)] == name:
                     yield scope, " ".join(said[place : place + len(name)])
 

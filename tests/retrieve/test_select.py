@@ -62,7 +62,8 @@ def test_classes_of_what_is_asked_for_are_likely_where_the_memory_has_them() -> 
     assert select("What did it cost?").intent_filter.entity_types == ("price",)
     assert select("Which phone number was it?").intent_filter.entity_types == ()
     merge = LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="price", into="fare")
-    assert select("What did it cost?", inventory(merges=(merge,))).intent_filter.entity_types == ("fare",)
+    merged = inventory(classes="fare name", merges=(merge,))
+    assert select("What did it cost?", merged).intent_filter.entity_types == ("fare",)
 
 
 def test_what_is_new_in_an_inventory_is_found_and_what_is_gone_is_not() -> None:

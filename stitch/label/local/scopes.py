@@ -107,7 +107,7 @@ class ScopeTracker:
         return candidates[scores.index(max(scores))].scope
 
     def _score(self, candidate: Candidate) -> float:
-        return sum(weight * value for weight, value in zip(self._weights.features, candidate.features, strict=True))
+        return sum([weight * value for weight, value in zip(self._weights.features, candidate.features, strict=True)])
 
     def _bound(self, reading: StepFeatures) -> int | None:
         """The scope to which the source binds a step: that of its call, or of its parent."""
@@ -178,8 +178,8 @@ class ScopeTracker:
         found = []
         for scope, meaning in zip(scopes, meanings, strict=True):
             stays = scope is current
-            shared = sum(weight for stem, weight in weights.items() if stem in scope.terms) / total
-            keys = sum(1 / len(past.holders[key]) for key in reading.keys if key in scope.keys)
+            shared = sum([weight for stem, weight in weights.items() if stem in scope.terms]) / total
+            keys = sum([1 / len(past.holders[key]) for key in reading.keys if key in scope.keys])
             named = any(past.spoke.get(one) == scope.number for one in reading.addressed)
             same = [shared, 0.0 if stays else meaning - nearest, min(keys, 3.0)]
             same.append(float(named) + (reading.role in scope.addressed))
