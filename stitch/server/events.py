@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-import threading
 from collections import deque
 from collections.abc import AsyncGenerator
 from itertools import islice
@@ -23,7 +22,7 @@ MOST_EVENTS, MOST_BYTES = 1_024, 1 << 20
 MOST_IDLE = 64
 """Of how many tenants events are kept that nobody reads at the moment."""
 GATHER_S = 0.02
-"""For how long events are gathered before readers are woken."""
+"""For how long a reader gathers events that come, before they are sent."""
 
 _OF_WHAT = re.compile("^(Steps?|Store|Input|Labels)")
 _ID = re.compile(r"([0-9a-f]{8})-(\d{1,18})")
@@ -49,6 +48,7 @@ class _Ring:
         self.size += len(wire)
         while len(self.kept) > MOST_EVENTS or (self.size > MOST_BYTES and len(self.kept) > 1):
             self.size -= len(self.kept.popleft())
+        self.changed.set()
 
     def forget(self) -> None:
         """Let go of what was told; who has not read it learns that something is missing."""
@@ -65,36 +65,20 @@ class EventFeed:
     """Takes note of what happens, from any thread, and tells readers of it in the loop of the server."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._rings: dict[str, _Ring] = {}
+        """By tenant; they are touched in the loop alone."""
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._waking = False
         self._closed = False
 
     @property
     def readers(self) -> int:
         """The number of readers at the moment."""
-        with self._lock:
-            return sum(ring.readers for ring in self._rings.values())
+        return sum(ring.readers for ring in self._rings.values())
 
     def notice(self, event: MemoryEvent) -> None:
-        """Take note of an event; costs next to nothing where nobody has asked for the tenant's."""
-        if not self._rings:
-            return
-        name = _OF_WHAT.sub("", type(event).__name__).lower()  # `StepsStored` is `stored` on the wire
-        tenant = getattr(event, "tenant", None)
-        with self._lock:
-            rings = list(self._rings.values()) if tenant is None else [self._rings.get(tenant)]
-            fields = event.model_dump(mode="json", exclude={"tenant"})
-            for ring in rings:
-                if ring is not None:
-                    if isinstance(event, StepsErased):
-                        ring.forget()  # questions and labels that were told may hold words of what is gone
-                    ring.put(name, fields)
-            if self._loop is None or self._waking:
-                return
-            self._waking = True
-            self._loop.call_soon_threadsafe(self._wake_soon)
+        """Take note of an event; costs next to nothing where nobody has asked for any."""
+        if self._loop is not None and not self._closed:
+            self._loop.call_soon_threadsafe(self._put, event)
 
     async def read(self, tenant: str, *, after: str | None) -> AsyncGenerator[bytes, None]:
         """Yield what happens to a tenant, as it goes over the wire, until the server ends or the reader is too slow.
@@ -111,21 +95,19 @@ class EventFeed:
             else:
                 yield _said("ready", ring, at=place)
             while not self._closed:
-                with self._lock:
-                    coming, last = ring.after(place), ring.last
-                    ring.changed.clear()
+                coming, place = ring.after(place), ring.last
+                ring.changed.clear()
                 if coming is None:
                     yield _said("missed", ring)
                     return
-                place = last
                 if coming:
                     yield b"".join(coming)
                     continue
                 await ring.changed.wait()
+                await asyncio.sleep(GATHER_S)
             yield _said("closing", ring, at=place)
         finally:
-            with self._lock:
-                ring.readers -= 1
+            ring.readers -= 1
 
     def close(self) -> None:
         """End all readers once they have received every event; called in the loop."""
@@ -135,25 +117,22 @@ class EventFeed:
 
     def _begin(self, tenant: str) -> _Ring:
         """The ring of a tenant, with one reader more; of tenants that nobody reads, the longest idle are let go."""
-        with self._lock:
-            self._loop = asyncio.get_running_loop()
-            ring = self._rings.pop(tenant) if tenant in self._rings else _Ring()
-            self._rings[tenant] = ring  # behind all others: it was asked for last
-            ring.readers += 1
-            idle = [name for name, each in self._rings.items() if not each.readers]
-            for name in idle[: max(0, len(idle) - MOST_IDLE)]:
-                del self._rings[name]
+        self._loop = asyncio.get_running_loop()
+        ring = self._rings.pop(tenant, None) or _Ring()
+        self._rings[tenant] = ring  # behind all others: it was asked for last
+        ring.readers += 1
+        idle = [name for name, each in self._rings.items() if not each.readers]
+        for name in idle[: max(0, len(idle) - MOST_IDLE)]:
+            del self._rings[name]
         return ring
 
-    def _wake_soon(self) -> None:
-        assert self._loop is not None
-        self._loop.call_later(GATHER_S, self._wake)
-
-    def _wake(self) -> None:
-        with self._lock:
-            self._waking = False
-            for ring in self._rings.values():
-                ring.changed.set()
+    def _put(self, event: MemoryEvent) -> None:
+        tenant = getattr(event, "tenant", None)
+        fields = event.model_dump(mode="json", exclude={"tenant"})
+        for ring in [each for name, each in self._rings.items() if tenant in (None, name)]:
+            if isinstance(event, StepsErased):
+                ring.forget()  # questions and labels that were told may hold words of what is gone
+            ring.put(_OF_WHAT.sub("", type(event).__name__).lower(), fields)  # `StepsStored` is `stored` on the wire
 
 
 def _place(ring: _Ring, after: str | None) -> int | None:
