@@ -20,7 +20,7 @@ from stitch.bench.results import table_of, told_of
 from stitch.bench.runs import Run, read_run
 from stitch.errors import require_extra
 from stitch.retrieve.explain import in_words
-from stitch.server.drawing import drawing
+from stitch.server.page import drawing
 
 QUESTIONS_SHOWN = 100
 _STEPS_SHOWN = 10

@@ -19,8 +19,8 @@ from stitch.console.out_file import written_privately
 from stitch.console.printing import counted, draw_lanes, one_line, print_json
 from stitch.core import Rejection
 from stitch.errors import InputError
-from stitch.server.drawing import drawing
 from stitch.server.operations.steps import Timeline, timeline
+from stitch.server.page import drawing
 
 if TYPE_CHECKING:
     from stitch.memory import Memory

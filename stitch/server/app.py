@@ -16,7 +16,7 @@ from sse_starlette import EventSourceResponse
 from sse_starlette.sse import AppStatus
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -29,7 +29,7 @@ from stitch.server.gate import Gate
 from stitch.server.metrics import CONTENT_TYPE as METRICS_TYPE
 from stitch.server.metrics import Metrics
 from stitch.server.operations.operation import Action
-from stitch.server.page import FILES_PATH, FOLDER, paths_response
+from stitch.server.page import FILES_PATH, FOLDER, paths_page
 from stitch.server.protocol import JSON, PROTOCOL, Failure, Hello, Welcome
 from stitch.server.routes import StrictRoute, call, caller_of, check_type, make_router, memory_of, served_of
 
@@ -218,4 +218,4 @@ async def page() -> Response:
 @_open.get("/docs", include_in_schema=False)
 async def docs(request: Request) -> Response:
     """The list of all paths."""
-    return paths_response(request.app.openapi())
+    return HTMLResponse(paths_page(request.app.openapi()))

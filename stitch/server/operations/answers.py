@@ -6,14 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, create_model
 
 from stitch.errors import InputError, no_trajectory, some_of
 
 if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler
-    from pydantic_core import CoreSchema
-
     from stitch.core import Receipt
     from stitch.journal.entries import Entry
     from stitch.memory import Memory
@@ -71,16 +68,8 @@ def as_model(kind: Any) -> Any:
     return _MODELS[kind]
 
 
-class AsModel:
-    """Marks a named tuple in a field of an answer: it is sent as an object."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, kind: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return handler.generate_schema(as_model(kind))
-
-
-Object = Annotated[Item, AsModel]
-"""A named tuple of the library, sent as an object."""
+Object = Annotated[Item, GetPydanticSchema(lambda kind, handler: handler.generate_schema(as_model(kind)))]
+"""A named tuple of the library in a field of an answer, sent as an object."""
 
 
 def gathered(kind: type[Kind], /, *sources: object, without: Collection[str] = (), **own: Any) -> Kind:
