@@ -84,19 +84,15 @@ class RefusalError(HTTPException):
 
 def refusal(error: BaseException) -> Response:
     """The answer to a request that ended with an error."""
-    status, failure = _told(error)
+    status, failure = told(error)
     headers = dict(getattr(error, "headers", None) or {})
     if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
         headers.setdefault("Retry-After", str(_RETRY_S))
     return Response(failure.model_dump_json(), status, headers, "application/json")
 
 
-def failure_told(error: BaseException) -> Failure:
-    """The same where the status is sent already."""
-    return _told(error)[1]
-
-
-def _told(error: BaseException) -> tuple[int, Failure]:
+def told(error: BaseException) -> tuple[int, Failure]:
+    """The status of an error, and the shape in which it is told."""
     if isinstance(error, RefusalError):
         return error.status_code, error.failure
     if isinstance(error, StitchError):

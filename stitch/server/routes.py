@@ -19,7 +19,6 @@ from pydantic import BaseModel, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from stitch.core.steps import Name
 from stitch.errors import InputError, ScopeError
 from stitch.lm import charged_key
 from stitch.server.errors import RefusalError, cut, wrong
@@ -28,13 +27,11 @@ from stitch.server.operations import labeling, labels, questions, steps, themes,
 from stitch.server.operations.operation import OPERATIONS, Action, Operation
 from stitch.server.protocol import JSON, LINES
 from stitch.server.streaming import (
-    StreamedLine,
     StreamedStep,
     WhileReading,
     begun,
     read_lines,
     spooled,
-    store_lines,
     stored_lines,
     written_pieces,
 )
@@ -49,6 +46,10 @@ if TYPE_CHECKING:
 
 _FILLING = (steps, labels, questions, themes, upkeep, labeling, trees)
 """The modules whose operations stand in the table, in the order in which they are described."""
+_OF_STREAMS = (
+    "Each line is a step, as in `StreamedStep`; each line of the answer says what became of one, in their order, and "
+    f"the last one has `done`. Steps are read no faster than they are stored. `/v1/steps` takes the same as {LINES}."
+)
 
 
 def served_of(request: Request) -> AppState:
@@ -173,9 +174,10 @@ def check_query(request: Request, *, is_read: bool) -> None:
 
 @cache
 def make_router() -> APIRouter:
-    """The routes of all operations, and that of steps that come as lines; made once: it takes 20 ms."""
+    """The routes of all operations; made once: it takes 20 ms."""
     router = APIRouter(route_class=StrictRoute)
     for operation in OPERATIONS.values():
+        needs, lines = f"Needs a key that allows `{operation.action}`.", StreamedStep if operation.streams else str
         router.add_api_route(
             operation.path,
             _endpoint(operation),
@@ -183,28 +185,12 @@ def make_router() -> APIRouter:
             name=operation.name,
             operation_id=operation.name,
             summary=operation.summary,
-            description=f"Needs a key that allows `{operation.action}`.",
+            description=f"{needs} {_OF_STREAMS}" if operation.streams and operation.takes_lines else needs,
             response_model=None if operation.streams else operation.answer,
             response_class=Response if operation.streams else JSONResponse,
             responses={200: _lines_of(operation.answer)} if operation.streams else None,
-            openapi_extra={"requestBody": {"required": True, **_lines_of(str)}} if operation.takes_lines else None,
+            openapi_extra={"requestBody": {"required": True, **_lines_of(lines)}} if operation.takes_lines else None,
         )
-    router.add_api_route(
-        "/v1/stream",
-        _stream,
-        methods=["POST"],
-        name="stream",
-        operation_id="stream",
-        summary="Store steps that come as lines of JSON, for as long as they come.",
-        description=(
-            "Needs a key that allows `write`. Each line is a step, as in `StreamedStep`; each line of the answer says "
-            "what became of one, in their order, and the last one has `done`. Steps are read no faster than they are "
-            f"stored. `/v1/steps` takes the same with the content type {LINES}."
-        ),
-        responses={200: _lines_of(StreamedLine)},
-        response_class=Response,
-        openapi_extra={"requestBody": {"required": True, **_lines_of(StreamedStep)}},
-    )
     return router
 
 
@@ -223,6 +209,10 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
         refuse_folder(operation.name, caller_of(request))
         if operation.takes_lines:
             check_type(request.headers, LINES)
+            if operation.streams:
+                store = partial(operation.run, memory, **given)
+                stored = stored_lines(_lines_of_body(request), store, threads=served_of(request).threads)
+                return WhileReading(spooled(stored), media_type=LINES)
             return await _answered_lines(request, operation, lambda lines: operation.run(memory, lines, **given))
 
         def run() -> Any:
@@ -264,19 +254,6 @@ def _lines_of_body(request: Request) -> AsyncGenerator[list[bytes], None]:
     """The lines of a body; see `read_lines`."""
     served = served_of(request)
     return read_lines(request, line_bytes=served.limits.line_bytes, closing=served.closing)
-
-
-async def _stream(
-    request: Request,
-    memory: Annotated[Any, Depends(memory_for("write"))],
-    trajectory: Name | None = None,
-    wait: bool = True,
-    again: bool = False,
-) -> Response:
-    check_type(request.headers, LINES)
-    served, store = served_of(request), partial(store_lines, memory, trajectory, wait, again)
-    stored = stored_lines(_lines_of_body(request), store, threads=served.threads)
-    return WhileReading(spooled(stored), media_type=LINES)
 
 
 _ASKING = frozenset({"search", "ask", "why", "why_not", "select"})

@@ -8,9 +8,8 @@ same lines again store nothing twice where steps have ids.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
-from functools import partial
 from http import HTTPStatus
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,7 +22,8 @@ from starlette.responses import StreamingResponse
 from stitch.core import Receipt, Step
 from stitch.core.steps import Name
 from stitch.errors import InputError
-from stitch.server.errors import RefusalError, failure_told, first_mistake
+from stitch.server.errors import RefusalError, first_mistake, told
+from stitch.server.operations.operation import operation
 from stitch.server.protocol import failure_of
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ async def spooled(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, 
 
 async def stored_lines(
     lines: AsyncGenerator[list[bytes], None],
-    store: Callable[[Sequence[bytes], int], list[StreamedLine]],
+    store: Callable[[list[tuple[int, bytes]]], Iterator[StreamedLine]],
     *,
     threads: Threads,
 ) -> AsyncGenerator[bytes, None]:
@@ -141,7 +141,7 @@ async def stored_lines(
 
     Args:
         lines: Of the body.
-        store: Stores lines, the first of which has a number: `partial(store_lines, memory, ...)`.
+        store: Stores lines, each with its number: `partial(stream, memory, ...)`.
         threads: Where that is done.
     """
     count = rejected = 0
@@ -149,39 +149,43 @@ async def stored_lines(
     try:
         async with aclosing(lines):
             async for texts in lines:
-                results = await threads.step(partial(store, texts, count + 1))
+                numbered = list(enumerate(texts, count + 1))
+                results = await threads.step(lambda: list(store(numbered)))  # noqa: B023 - it is waited for
                 count += len(texts)
                 rejected += sum(result.receipt is None for result in results)
                 yield b"".join(map(_line, results))
     except EOFError:
         return
     except Exception as error:  # noqa: BLE001 - the status is sent long since: the last line says it
-        failure = failure_told(error).model_dump()
+        failure = told(error)[1].model_dump()
     yield _line(StreamedLine(done=not failure, lines=count, rejected=rejected, **failure))
 
 
-def store_lines(
-    memory: Memory, trajectory: str | None, wait: bool, again: bool, lines: Sequence[bytes], first: int
-) -> list[StreamedLine]:
-    """Store lines in a memory, trajectory by trajectory; what became of each, in their order."""
-    told = dict[int, Receipt | InputError]()
+@operation("POST", "/v1/stream", "write")
+def stream(
+    memory: Memory,
+    lines: Iterable[tuple[int, bytes]],
+    *,
+    trajectory: Name | None = None,
+    wait: bool = True,
+    again: bool = False,
+) -> Iterator[StreamedLine]:
+    """Store steps that come as lines of JSON, for as long as they come; what became of each line, in their order."""
+    results = dict[int, Receipt | InputError]()
     groups: dict[str, list[tuple[int, Step]]] = {}
-    for number, line in enumerate(lines, first):
+    for number, line in lines:
         try:
             name, step = _read(line, trajectory)
         except InputError as error:
-            told[number] = error
+            results[number] = error
         else:
             groups.setdefault(name, []).append((number, step))
     for name, group in groups.items():
         taken = memory.add_each([step for _, step in group], trajectory=name, wait=wait, again=again)
-        told |= zip((number for number, _ in group), taken, strict=True)
-    return [
-        StreamedLine(line=number, receipt=each)
-        if isinstance(each, Receipt)
-        else StreamedLine(line=number, **failure_of(each).model_dump())
-        for number, each in sorted(told.items())
-    ]
+        results |= zip((number for number, _ in group), taken, strict=True)
+    for number, each in sorted(results.items()):
+        failed = {} if isinstance(each, Receipt) else failure_of(each).model_dump()
+        yield StreamedLine(line=number, receipt=each if isinstance(each, Receipt) else None, **failed)
 
 
 def _read(text: bytes, trajectory: str | None) -> tuple[str, Step]:
@@ -225,6 +229,6 @@ def written_pieces(items: Iterable[Any], written: Callable[[Any], bytes]) -> Ite
                 yield b"\n".join((*together, b""))
                 together, size = [], 0
     except Exception as error:  # noqa: BLE001 - the status is sent long since: the last line says it
-        end = failure_told(error).model_dump_json().encode() + b"\n"
+        end = told(error)[1].model_dump_json().encode() + b"\n"
     if together or end:
         yield b"\n".join((*together, end))
