@@ -5,7 +5,6 @@ Methods of which nothing is said here are called where the memory is, with the a
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +23,7 @@ from stitch.lifecycle.relabel import Handover, NumberedLine, TakenIn
 from stitch.lm import Ledger, Totals
 from stitch.memory import Memory, MemoryStatus
 from stitch.server.client import Client, Remote, passed_on
+from stitch.server.methods import method_named
 from stitch.server.protocol import MESSAGE_STEP
 from stitch.sources.attachments import named_attachments
 from stitch.sources.given import check_list_of_messages, plain
@@ -77,9 +77,8 @@ class RemoteMemory(Remote, Memory):
         if name in ("search", "ask", "why", "why_not"):
             text = "question" if name == "ask" else "query"
             arguments[text] = without_surrogates(arguments[text])
-            takes = inspect.signature(getattr(Memory, name)).parameters
-            arguments |= {option: self._options[option] for option in self._options.keys() & takes.keys()
-                          if arguments.get(option) is None}  # fmt: skip
+            taken = self._options.keys() & method_named(name).arguments.keys()
+            arguments |= {option: self._options[option] for option in taken if arguments.get(option) is None}
         elif name == "add_messages":
             given = arguments["messages"]
             check_list_of_messages(given)

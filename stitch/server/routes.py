@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from contextlib import aclosing
 from functools import cache, partial
 from http import HTTPStatus
@@ -93,15 +93,6 @@ def refuse_folder(name: str, caller: Caller) -> None:
     if name in ("backup", "lifecycle.backup") and caller.id:
         hint = "stitch serve --backup-every-h N --backup-to DIR"
         raise ScopeError("a key writes nothing into folders of the server", hint=hint)
-
-
-def memory_for(action: Action, *, may_call_model: bool = False) -> Callable[[Request], Awaitable[Memory]]:
-    """The dependency of a route: `memory_of`."""
-
-    async def memory(request: Request) -> Memory:
-        return memory_of(request, action, may_call_model=may_call_model)
-
-    return memory
 
 
 class StrictRoute(APIRoute):
@@ -204,6 +195,9 @@ def _lines_of(kind: Any) -> dict[str, Any]:
 def _endpoint(operation: Operation) -> Callable[..., Any]:
     """Answers an operation; by its signature the framework reads and describes the request."""
 
+    async def memory_asked(request: Request) -> Memory:
+        return memory_of(request, operation.action, may_call_model=operation.is_search)
+
     async def answer(request: Request, memory: Memory, asked: BaseModel) -> Response:
         given = dict(asked)
         refuse_folder(operation.name, caller_of(request))
@@ -221,9 +215,9 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
 
         return await _answered(request, operation, run)
 
-    memory, kind = Depends(memory_for(operation.action, may_call_model=operation.is_search)), operation.request
-    asked: Any = Annotated[kind, Query() if operation.method == "GET" or operation.takes_lines else Body()]
-    annotations = {"request": Request, "memory": Annotated[Any, memory], "asked": asked}
+    is_query = operation.method == "GET" or operation.takes_lines
+    asked: Any = Annotated[operation.request, Query() if is_query else Body()]
+    annotations = {"request": Request, "memory": Annotated[Any, Depends(memory_asked)], "asked": asked}
     answer.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind) for name, kind in annotations.items()]
     )
@@ -236,8 +230,8 @@ async def _answered(request: Request, procedure: Operation | Method, run: Callab
     if procedure.streams:
         items = await threads.run(request, lambda: begun(run()))
         return StreamingResponse(written_pieces(items, procedure.written), media_type=LINES)
-    work = threads.search if procedure.is_search else threads.run
-    return Response(await work(request, lambda: procedure.written(run())), media_type=JSON)
+    written = await threads.run(request, lambda: procedure.written(run()), is_search=procedure.is_search)
+    return Response(written, media_type=JSON)
 
 
 async def _answered_lines(

@@ -44,13 +44,15 @@ class Threads:
         self.searching = 0
         """Number of questions under way or wait."""
 
-    async def search(self, request: Request, call: Callable[[], T]) -> T:
-        """Answer a question.
+    async def run(self, request: Request, call: Callable[[], T], *, is_search: bool = False) -> T:
+        """Answer a request.
 
         Raises:
-            RefusalError: Too many are under way.
+            RefusalError: It is a question, and too many are under way.
             CanceledError: The client has left.
         """
+        if not is_search:
+            return await self._run(self._others, request, call)
         if self.searching >= self._most_searches:
             message = f"{self.searching} searches are under way"
             hint = "ask again in a second, and fewer at a time"
@@ -60,14 +62,6 @@ class Threads:
             return await self._run(self._searches, request, call)
         finally:
             self.searching -= 1
-
-    async def run(self, request: Request, call: Callable[[], T]) -> T:
-        """Do anything else.
-
-        Raises:
-            CanceledError: The client has left.
-        """
-        return await self._run(self._others, request, call)
 
     async def step(self, call: Callable[[], T]) -> T:
         """Do a piece of something that goes on; once begun, it is waited for even if the rest is canceled."""
