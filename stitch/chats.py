@@ -120,10 +120,10 @@ class Chats:
 
     def _revise(self, known: Step, step: Step, *, trajectory: str) -> None:
         """Replace the text of a stored message; its history keeps the earlier text."""
-        from stitch.lifecycle.correct import correct
+        from stitch.lifecycle.correct import Changes, correct
 
-        correct(self._ingestor, tenant=self._tenant, trajectory=trajectory, step=str(known.id), at=time.time(),
-                by="source", text=step.content, labels={}, references=None)  # fmt: skip
+        correct(self._ingestor, Changes(text=step.content), tenant=self._tenant, trajectory=trajectory,
+                step=str(known.id), at=time.time(), by="source")  # fmt: skip
 
 
 def places_of(given: Sequence[Given], known: Mapping[Place, Known]) -> list[Place]:

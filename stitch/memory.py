@@ -33,7 +33,6 @@ from stitch.core.steps import step_name
 from stitch.core.times import Time
 from stitch.errors import InputError, StepRejectedError, some_of
 from stitch.ingest.lag import note_lag, told_lags
-from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import charged_to
 from stitch.memory_asking import AskedMemory
 from stitch.memory_parts import (
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from stitch.ingest import Ingestor
     from stitch.ingest.streaming import Given
     from stitch.journal import Entry
+    from stitch.lifecycle.lifecycle import Lifecycle
     from stitch.lifecycle.traces import Proof
     from stitch.retrieve.path import NodeSelection
     from stitch.themes import Themes
@@ -94,16 +94,6 @@ class Memory(AskedMemory):
         """Folder of the journal, and of the snippets unless they are on a server."""
         self.ledger = parts.ledger.of(self.tenant)
         """Counts and costs of calls of a model since the memory was opened."""
-        self.lifecycle = Lifecycle(
-            parts.ingestor,
-            tenant=self.tenant,
-            folder=parts.folder,
-            retention=parts.retention,
-            ledger=parts.ledger,
-            process=parts.process,
-            for_all=owns_parts if for_all is None else for_all,
-        )
-        """Work on the steps that are there: correct, retire, erase, copy, verify, build anew."""
         self.labeler = parts.ingestor.labeler.name
         """Name of what makes the labels."""
         self.uses_model = parts.model_workers > 0
@@ -113,6 +103,23 @@ class Memory(AskedMemory):
         self.statements_failure = ""
         """Reason why a model did not read all steps for statements at the last `flush`; empty if it did."""
         self._parts, self._owns_parts, self._defaults = parts, owns_parts, parts.defaults
+        self._for_all = owns_parts if for_all is None else for_all
+
+    @cached_property
+    def lifecycle(self) -> Lifecycle:
+        """Work on the steps that are there: correct, retire, erase, copy, verify, build anew."""
+        from stitch.lifecycle.lifecycle import Lifecycle
+
+        own = self._parts
+        return Lifecycle(
+            own.ingestor,
+            tenant=self.tenant,
+            folder=own.folder,
+            retention=own.retention,
+            ledger=own.ledger,
+            process=own.process,
+            for_all=self._for_all,
+        )
 
     @cached_property
     def trees(self) -> Trees:

@@ -20,7 +20,7 @@ from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal, Selected
 from stitch.lifecycle.erased_words import ErasedWords, cleaned, split_names, spoken, strings
 from stitch.lifecycle.folder import remove_abandoned, remove_next
-from stitch.lifecycle.selection import by_trajectory
+from stitch.lifecycle.selection import TRUSTED_CLOCK, by_trajectory
 from stitch.lifecycle.side_files import ErasureTarget, remove_mentions, words_left
 from stitch.lifecycle.traces import (
     PatternMatcher,
@@ -36,9 +36,6 @@ from stitch.store import QdrantStore
 from stitch.trees.core.commits import TREES, keys_of, log_key, texts_of
 from stitch.trees.core.log import TreeLog
 from stitch.trees.core.rewriting import rewritten
-
-TRUSTED_CLOCK = "trusted clock"
-"""The kind of the records that say up to when the clock is right; with the last step of a tenant they go."""
 
 
 class Erased(NamedTuple):

@@ -1,4 +1,7 @@
-"""`Lifecycle`: what becomes of steps that a memory has: corrected, forgotten, copied, compared, built anew."""
+"""`Lifecycle`: what becomes of steps that a memory has: corrected, forgotten, copied, compared, built anew.
+
+What needs trees is loaded when it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +11,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stitch.core import trajectory_name
+from stitch.core import ReferenceRewrite, trajectory_name
 from stitch.core.arguments import told_in_a_line
 from stitch.core.times import Time, said_time
 from stitch.errors import InputError, ScopeError
+from stitch.journal import Revision, Selected
+from stitch.lifecycle.as_of import moment_of
+from stitch.lifecycle.correct import Changes, Correction, correct, corrections, history
+from stitch.lifecycle.relabel import Handover, Relabeled, relabel
+from stitch.lifecycle.retention import Expiry, expire, retire, silent_days, trust, unretire
+from stitch.lifecycle.selection import Selector, by_trajectory, select
 from stitch.lm import charged_to
 
 if TYPE_CHECKING:
-    from stitch.core import ReferenceRewrite
     from stitch.core.process import ForkGuard
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Ingestor
-    from stitch.journal import Revision, Selected
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lifecycle.backup import BackedUp
-    from stitch.lifecycle.correct import Correction
     from stitch.lifecycle.erase import Erased
-    from stitch.lifecycle.relabel import Handover, Relabeled
     from stitch.lifecycle.repair import Repaired, Verification
-    from stitch.lifecycle.retention import Expiry
-    from stitch.lifecycle.selection import Selector
     from stitch.lifecycle.transfer import Imported
     from stitch.lm import Ledger
 
@@ -73,8 +76,6 @@ class Lifecycle:
 
     def counts(self, selector: Selector) -> dict[str, int]:
         """As `count`, by trajectory."""
-        from stitch.lifecycle.selection import by_trajectory, select
-
         selected = select(self._ingestor, selector, tenant=self._tenant)
         return {trajectory: len(steps) for trajectory, steps in by_trajectory(selected)}
 
@@ -107,24 +108,19 @@ class Lifecycle:
         Raises:
             InputError: There is no such step, or it cannot be corrected.
         """
-        from stitch.lifecycle.correct import correct
-
         if isinstance(asks, str):
             raise InputError("the asks of a correction are several texts, and not one", hint="put it into a list")
-        correct(self._writer, tenant=self._tenant, trajectory=trajectory_name(trajectory), step=step, at=time.time(),
-                by=by, text=text, labels=labels, references=references, asks=asks,
-                metadata=metadata, timestamp=None if timestamp is None else said_time(timestamp))  # fmt: skip
+        changes = Changes(text=text, labels=labels, references=references, asks=asks, metadata=metadata,
+                          timestamp=None if timestamp is None else said_time(timestamp))  # fmt: skip
+        trajectory = trajectory_name(trajectory)
+        correct(self._writer, changes, tenant=self._tenant, trajectory=trajectory, step=step, at=time.time(), by=by)
 
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
         """Earlier revisions of a step, one before each of its corrections, oldest first."""
-        from stitch.lifecycle.correct import history
-
         return history(self._ingestor.journal, tenant=self._tenant, trajectory=trajectory_name(trajectory), step=step)
 
     def corrections(self) -> Iterator[Correction]:
         """The steps whose labels a person has put right, in the order of acceptance."""
-        from stitch.lifecycle.correct import corrections
-
         return corrections(self._ingestor.journal, tenant=self._tenant)
 
     def retire(self, selector: Selector, *, reason: str = "", trust_clock: bool = False) -> int:
@@ -135,8 +131,6 @@ class Lifecycle:
         Raises:
             InputError: As for `erase`.
         """
-        from stitch.lifecycle.retention import retire
-
         selected = self._old_enough(selector, trust_clock=trust_clock)
         return retire(self._writer, selected, tenant=self._tenant, at=time.time(), reason=reason)
 
@@ -145,9 +139,6 @@ class Lifecycle:
 
         The `history` of each keeps from when to when it was retired.
         """
-        from stitch.lifecycle.retention import unretire
-        from stitch.lifecycle.selection import select
-
         meant = [each for each in select(self._writer, selector, tenant=self._tenant) if each.retired]
         return unretire(self._writer, meant, tenant=self._tenant, at=time.time(), by=by)
 
@@ -166,7 +157,6 @@ class Lifecycle:
                 than a year, without which fewer steps would be old enough.
         """
         from stitch.lifecycle.erase import erase
-        from stitch.lifecycle.selection import Selector
 
         selected = self._old_enough(selector, trust_clock=trust_clock)
         whole = selector == Selector(everything=True)
@@ -174,9 +164,6 @@ class Lifecycle:
 
     def _old_enough(self, selector: Selector, *, trust_clock: bool) -> list[Selected]:
         """The steps that a selector means, if the clock is to be believed where it goes by age."""
-        from stitch.lifecycle.retention import silent_days, trust
-        from stitch.lifecycle.selection import select
-
         selected = select(self._ingestor, selector, tenant=self._tenant)
         if selector.accepted_before is not None:
             journal, now = self._writer.journal, time.time()
@@ -204,9 +191,6 @@ class Lifecycle:
             InputError: The clock may have jumped ahead: no step was accepted for more than a year, without which less
                 would expire.
         """
-        from stitch.lifecycle.as_of import moment_of
-        from stitch.lifecycle.retention import expire
-
         ingestor = self._ingestor if dry_run else self._writer
         chosen, moment = self.retention if rules is None else rules, time.time()
         if now is not None:
@@ -282,13 +266,9 @@ class Lifecycle:
 
     def handover(self, labeler: OfflineLabeler) -> Handover:
         """Windows for labeling elsewhere, by a batch of a provider or by a person, and the way back for the replies."""
-        from stitch.lifecycle.relabel import Handover
-
         return Handover(self._writer, labeler=labeler, tenant=self._tenant, ledger=self._ledger)
 
     def relabel(self) -> Relabeled:
         """Replace labels of other labelers by those of the labeler of the settings, in place."""
-        from stitch.lifecycle.relabel import relabel
-
         with charged_to(self._tenant):
             return relabel(self._writer, tenant=self._tenant)

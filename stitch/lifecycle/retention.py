@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from stitch.core import MemoryEvent, StepsRestored, StepsRetired, clean_text
 from stitch.core.retention import SECONDS_PER_DAY, RetentionRule
 from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Journal, Selected
-from stitch.lifecycle.erase import TRUSTED_CLOCK, erase
-from stitch.lifecycle.selection import Selector, by_trajectory, select
-from stitch.lifecycle.traces import Proof
+from stitch.lifecycle.selection import TRUSTED_CLOCK, Selector, by_trajectory, select
+
+if TYPE_CHECKING:
+    from stitch.lifecycle.traces import Proof
 
 MOST_SILENT_DAYS = 365
 """If a tenant's steps are silent for longer, the clock may have jumped ahead meanwhile.
@@ -122,6 +123,8 @@ def expire(
         trust(journal, silence, tenant=tenant, now=now, trust_clock=trust_clock)
         gone = [each for rule, steps, _ in found if rule.action == "erase" for each in steps]
         if gone:
+            from stitch.lifecycle.erase import erase
+
             proof = erase(ingestor, gone, tenant=tenant, folder=folder).proof
         for rule, steps, _ in found:
             if rule.action == "retire":

@@ -17,6 +17,9 @@ from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal.entries import Selected
 
+TRUSTED_CLOCK = "trusted clock"
+"""The kind of the records that say up to when the clock is right; with the last step of a tenant they go."""
+
 
 def _seconds(time: object) -> object:
     return moment_said(time) if isinstance(time, datetime) else time

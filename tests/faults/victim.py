@@ -26,7 +26,7 @@ from stitch.journal import journal as journal_module
 from stitch.journal.sqlite_file import SqliteFile
 from stitch.lifecycle import erase as erasing
 from stitch.lifecycle.backup import back_up, check_backup
-from stitch.lifecycle.correct import correct, history
+from stitch.lifecycle.correct import Changes, correct, history
 from stitch.lifecycle.erase import erase, finish_purge
 from stitch.lifecycle.folder import finish_move
 from stitch.lifecycle.relabel import relabel
@@ -188,8 +188,8 @@ def perform(ingestor: Ingestor, operation: Operation, *, folder: Path, number: i
             states = {entry.id: entry.state for entry in ingestor.journal.entries(tenant, trajectory)}
             known = history(ingestor.journal, tenant=tenant, trajectory=trajectory, step=each.step)
             if states[each.step] is not StepState.RETIRED and not any(revision.by == str(number) for revision in known):
-                correct(ingestor, tenant=tenant, trajectory=trajectory, step=each.step, at=1.0, by=str(number),
-                        labels={"scope": f"right {number}"})  # fmt: skip
+                right = Changes(labels={"scope": f"right {number}"})
+                correct(ingestor, right, tenant=tenant, trajectory=trajectory, step=each.step, at=1.0, by=str(number))
     elif kind == "retire":
         retire(ingestor, select(ingestor, chosen, tenant=tenant), tenant=tenant, at=2.0, reason="old")
     elif kind == "erase":

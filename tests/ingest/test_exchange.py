@@ -12,7 +12,7 @@ from doubles.labeling import ScriptedLabeler
 from stitch.core import LabelMerge, Step, StepState, ToolCall
 from stitch.core.intent import LabelKind
 from stitch.errors import ReplyError, StoreError
-from stitch.lifecycle.correct import correct, history
+from stitch.lifecycle.correct import Changes, correct, history
 from stitch.lifecycle.erase import erase
 from stitch.lifecycle.export_schema import EXPORT_VERSION
 from stitch.lifecycle.repair import verify
@@ -59,8 +59,9 @@ def lived_in(world: Any, steps: Make, tmp_path: Any) -> None:
     done = Step(role="tool", content="It\u2028is done\x85", tool_calls=(call,), session="s", parent="p", timestamp="x",
                 metadata={"z": 1, "a": {"deep": [True]}})  # fmt: skip
     world.add(done, trajectory="v")
-    correct(world.ingestor, tenant="a", trajectory="t", step="s1", at=7.0, by="ann", labels={"scope": "day 9"})
-    correct(world.ingestor, tenant="a", trajectory="t", step="s1", at=8.0, text="It costs 77 dollars")
+    named, said = Changes(labels={"scope": "day 9"}), Changes(text="It costs 77 dollars")
+    correct(world.ingestor, named, tenant="a", trajectory="t", step="s1", at=7.0, by="ann")
+    correct(world.ingestor, said, tenant="a", trajectory="t", step="s1", at=8.0)
     retire(world.ingestor, select(world.ingestor, Selector(trajectory="t", step="s3"), tenant="a"), tenant="a", at=9.0,
            reason="old")  # fmt: skip
     erase(world.ingestor, select(world.ingestor, Selector(trajectory="t", step="s0"), tenant="a"), tenant="a",

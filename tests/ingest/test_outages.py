@@ -14,7 +14,7 @@ from doubles.storing import ListStore
 from stitch.core import MemoryEvent, SnippetRecord, StepsFailed, StepsStored, StepState, StoreAway, StoreBack
 from stitch.errors import StoreUnavailableError
 from stitch.ingest import store_health
-from stitch.lifecycle.correct import correct
+from stitch.lifecycle.correct import Changes, correct
 
 Make = Callable[..., Any]
 
@@ -81,7 +81,7 @@ def test_a_correction_while_it_is_away_is_told_and_put_when_it_is_back(world: An
     world.add(*steps(2))
     world.store.away = True
     with pytest.raises(StoreUnavailableError, match="is corrected, and is not found so yet: nobody answers") as told:
-        correct(world.ingestor, tenant="a", trajectory="t", step="s0", at=1.0, text="Book the Ritz")
+        correct(world.ingestor, Changes(text="Book the Ritz"), tenant="a", trajectory="t", step="s0", at=1.0)
     assert "by itself" in told.value.hint
     world.store.away = False
     world.ingestor.flush()
