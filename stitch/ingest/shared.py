@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from stitch.core import StepState
 from stitch.errors import ConflictError, StoreUnavailableError
-from stitch.ingest.state import BATCH_STEPS, TrajectoryState
+from stitch.ingest.state import TrajectoryState
 from stitch.ingest.threads import Job
 from stitch.ingest.worker import UNFINISHED, Worker
 from stitch.journal import Entry
@@ -94,7 +93,10 @@ class FencedWorker(Worker):
             with self.held(tenant, trajectory) as state:
                 left = UNFINISHED if whole else (StepState.LABELED,)
                 self.work_off(state, self.accepted(state, states=left), awaited=True)
-                waiting = self._label(state, upto=upto)
+                more = True
+                while more:
+                    _, waiting, more = self.label_next(state, awaited=True, upto=upto)
+                self.show(self.snippets.missing(waiting))
             self.flushed()
         except ConflictError:
             self._put_again(tenant, trajectory, put)
@@ -103,28 +105,13 @@ class FencedWorker(Worker):
             del self._put_by_state[tenant, trajectory]
         if self.store_health.reason:
             self.store_health.check()
-        return waiting
+        return waiting[-1].position + 1 if waiting else 0
 
     def accepted(
         self, state: TrajectoryState, *, start: int = 0, states: Collection[StepState] = tuple(StepState)
     ) -> Iterator[Entry]:
         """The steps of a trajectory, also those that others accept meanwhile: nobody has put them yet."""
         return self.journal.entries(state.tenant, state.trajectory, start=start, states=states)
-
-    def _label(self, state: TrajectoryState, *, upto: int) -> int:
-        while waiting := list(islice(self.accepted(state, start=state.position), BATCH_STEPS)):
-            due = sum(entry.position < upto for entry in waiting)
-            ready = max(due, self.labeling.ready(state, waiting))
-            before = state.position
-            self.work_off(state, waiting[:ready], awaited=True)
-            if state.position == before:  # they wait for a window, or cannot be labeled now
-                if ready:
-                    return 0
-                self.show(self.snippets.missing(waiting))
-                return waiting[-1].position + 1
-            if ready == len(waiting) < BATCH_STEPS:  # what came meanwhile has a job of its own
-                return 0
-        return 0
 
     def _put_snippets(self, entries: Sequence[Entry], *, with_vectors: bool, stand_back: Callable[[], None]) -> None:
         if time.monotonic() < self._away_until:

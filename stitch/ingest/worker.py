@@ -131,14 +131,28 @@ class Worker:
         if not self.labeling.lets_wait:
             blocked = self._catch_up(state, accepted[0].position)
             return list(self.advance(state, accepted, blocked))
-        outcomes = list[Entry]()
-        waiting = list(self.accepted(state, start=state.position))
-        while ready := self.labeling.ready(state, waiting):
-            outcomes += self.advance(state, waiting[:ready])
-            del waiting[:ready]
+        outcomes, more = list[Entry](), True
+        while more:
+            labeled, _, more = self.label_next(state, awaited=True)
+            outcomes += labeled
         done = {entry.seq for entry in outcomes}
         self.show([entry for entry in accepted if entry.seq not in done])
         return outcomes
+
+    def label_next(
+        self, state: TrajectoryState, *, awaited: bool, upto: int = 0
+    ) -> tuple[list[Entry], list[Entry], bool]:
+        """Label and put what is ready of the next steps without labels; the first `upto` of a trajectory always are.
+
+        Returns:
+            These steps as they are then; those that wait for their window, if none was ready; and whether there is more
+            to do: not if labels cannot be made now, which are when the trajectory goes on, or by `retry`.
+        """
+        waiting = list(islice(self.accepted(state, start=state.position), BATCH_STEPS))
+        ready = max(sum(entry.position < upto for entry in waiting), self.labeling.ready(state, waiting))
+        done = list(self.advance(state, waiting[:ready], awaited=awaited))
+        more = ready > 0 and waiting[0].position < state.position and not ready == len(waiting) < BATCH_STEPS
+        return done, waiting if not ready else [], more
 
     def announce(self, tenant: str, trajectory: str) -> None:
         """Say that steps of a trajectory were accepted whose labels follow."""
@@ -266,32 +280,22 @@ class Worker:
 
         Steps that waited for a window go on waiting for it.
         """
-        patient = self.labeling.lets_wait
-        due = (StepState.LABELED,) if patient else (StepState.ACCEPTED, StepState.LABELED)
-        count = 0
+        count, more = 0, not self.label_threads
         with _despite_damage(), self.held(tenant, trajectory) as state:
-            count = self.work_off(state, self.accepted(state, states=due), awaited=False)
+            count = self.work_off(state, self.accepted(state, states=(StepState.LABELED,)), awaited=False)
+            while more:
+                done, _, more = self.label_next(state, awaited=False)
+                count += len(done)
         if self.label_threads:
             self.threads.announce(tenant, trajectory)
-        elif patient:
-            while self._go_on(tenant, trajectory) == 0:
-                pass
         return count
 
     def _go_on(self, tenant: str, trajectory: str) -> float | None:
         """Label what is ready of a trajectory; return after how many seconds to look again, None if nothing waits."""
         with self.held(tenant, trajectory) as state:
-            waiting = list(islice(self.accepted(state, start=state.position), BATCH_STEPS))
-            ready = self.labeling.ready(state, waiting)
-            self.work_off(state, waiting[:ready], awaited=False)
-            if ready and state.position <= waiting[0].position:
-                again_s = None  # labels cannot be made now; they are when the trajectory goes on, or by `retry`
-            elif ready:
-                again_s = None if ready == len(waiting) < BATCH_STEPS else 0.0
-            else:
-                again_s = LOOK_AGAIN_S if waiting else None
+            _, waiting, more = self.label_next(state, awaited=False)
         self.flushed()
-        return again_s
+        return 0.0 if more else LOOK_AGAIN_S if waiting else None
 
     def _do(self, job: Job) -> float | None:
         if job != ALL_LEFT:
