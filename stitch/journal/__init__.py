@@ -1,6 +1,5 @@
 """The append-only truth of a memory: what was accepted, how it was labeled, how far it has come."""
 
-from stitch.journal.copies import copy_running
 from stitch.journal.entries import (
     Checkpoint,
     DamagedRecordError,
@@ -14,6 +13,7 @@ from stitch.journal.entries import (
     Selected,
 )
 from stitch.journal.journal import Journal
+from stitch.journal.sqlite_file import copy_running
 from stitch.journal.tables import VERSION
 from stitch.journal.versions import check_version
 

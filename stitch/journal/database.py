@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,6 +18,7 @@ from sqlalchemy.engine import Dialect
 
 from stitch.core.process import ProcessLock
 from stitch.errors import InputError, JournalError
+from stitch.journal.tables import metadata
 
 PAGE = 512
 """Rows that are read at a time: an iteration holds no more, and no lock between them."""
@@ -230,3 +232,13 @@ class Database(ABC):
             raise InputError(f"{error.object[:60]!r} is no text") from None
         except OverflowError:
             raise InputError("a number is larger than any that a journal holds") from None
+
+
+def copy_rows(source: Session, target: Session) -> None:
+    """Write all rows of one database into another one that has none."""
+    for table in metadata.sorted_tables:
+        target.write(f"DELETE FROM {table.name}")
+        names = [column.name for column in table.columns]
+        rows = source.stream(f"SELECT {', '.join(names)} FROM {table.name}")
+        while page := [dict(zip(names, row, strict=True)) for row in islice(rows, PAGE)]:
+            target.write_many(table, page)

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING
 
 from stitch.core import Change, ChangeKind, Projection
 from stitch.errors import InputError, require_extra
-from stitch.journal.copies import settle
 from stitch.journal.database import LAST_CHANGE, Database, Turn, is_postgres
 from stitch.journal.entries import MAX_STEP_CHARS
 from stitch.journal.intake import Intake
 from stitch.journal.progress import Progress
 from stitch.journal.reading import Lookups
 from stitch.journal.records import Records
-from stitch.journal.revising import Revising
 from stitch.journal.rows import given
-from stitch.journal.sqlite_file import SqliteFile
+from stitch.journal.sqlite_file import SqliteFile, settle
 
 if TYPE_CHECKING:
     from stitch.journal.postgres import Postgres
@@ -35,7 +33,7 @@ WHERE changes.number > :after {} ORDER BY changes.number LIMIT :size
 """
 
 
-class Journal(Intake, Progress, Revising, Lookups, Records):
+class Journal(Intake, Progress, Lookups, Records):
     """The append-only truth: which steps were accepted, how they were labeled, how far they have come.
 
     Safe to use from several threads of the one process that owns it at a time. Each method that writes is one

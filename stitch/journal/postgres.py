@@ -19,8 +19,7 @@ from sqlalchemy.exc import ArgumentError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from stitch.errors import ConflictError, JournalError, SettingsError, StoreMismatchError, some_of
-from stitch.journal.copies import copy_rows
-from stitch.journal.database import LAST_CHANGE, Compiled, Database, Session, Turn
+from stitch.journal.database import LAST_CHANGE, Compiled, Database, Session, Turn, copy_rows
 from stitch.journal.rows import NAMED
 from stitch.journal.tables import COUNTED, NOT_STORED, VERSION, metadata, next_seq, unfinished
 from stitch.journal.versions import refuse_later

@@ -9,7 +9,7 @@ from stitch.core import KeptTrajectory, Moment, Redaction, StepState
 from stitch.errors import JournalError
 from stitch.journal.database import PAGE
 from stitch.journal.entries import Damaged, Entry, IngestCounts, KeptRevision, KeptStep, Selected
-from stitch.journal.revising import REVISIONS
+from stitch.journal.progress import REVISIONS
 from stitch.journal.rows import (
     ENTRIES,
     IN_ORDER,

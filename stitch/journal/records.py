@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from stitch.errors import ConflictError
 from stitch.journal.database import Session
 from stitch.journal.entries import DamagedRecordError, NewRecord, Record
-from stitch.journal.revising import owe_purge
+from stitch.journal.progress import owe_purge
 from stitch.journal.rows import Part, given
 from stitch.journal.tables import is_sound, named_checksum, projections, records
 

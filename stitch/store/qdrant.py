@@ -19,11 +19,10 @@ from stitch.core.process import ProcessLock, in_each_fork
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit, WordCounts
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError
-from stitch.store.counts import WordCounter, counted
 from stitch.store.folder import StoreFolder
 from stitch.store.payload import from_payload, label_index, to_payload
 from stitch.store.points import Damage, Id, Point, Points, StoredPoint, Where, id_of, ids_of, name_of
-from stitch.store.ranking import Ranking
+from stitch.store.ranking import Ranking, WordCounter, counted
 from stitch.store.similarity import Similarity, as_kept, check_vectors, words_as_kept
 
 _BATCH = 512

@@ -10,7 +10,8 @@ may share a place. What is returned has its density from its payload.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -22,7 +23,7 @@ from stitch.core.ranking import DensityCount
 from stitch.core.snippets import MemorySnippet
 from stitch.store.payload import label_index
 from stitch.store.points import DENSE, LABELS, WORDS, Id, Points, Search, Where
-from stitch.store.similarity import Similarity, halved
+from stitch.store.similarity import Similarity, halved, informativeness
 
 _LONGER = (1_024, 8_192)
 """How long the lists of a second and third request are."""
@@ -31,6 +32,8 @@ _PART = 16
 _DECIMALS = 8
 """The engine counts in single precision: what differs less is equal."""
 _PLACE = ("trajectory", "position", "step")
+MOST_TENANTS = 64
+"""Of so many tenants counts are held; then those that were not asked for the longest time are counted again."""
 
 Read = Callable[[Sequence[Id]], Mapping[Id, MemorySnippet]]
 """The snippets of ids, as far as they are there."""
@@ -174,3 +177,49 @@ def _key(hit: StoreHit) -> tuple[float, float]:
 def _place(hit: StoreHit) -> tuple[float, float, str, int, str]:
     snippet = hit.snippet
     return -hit.density, -hit.similarity, snippet.trajectory, snippet.position, snippet.step
+
+
+class WordCounter:
+    """Counts of words by tenant, taken from the points when they are first asked for, and kept up to date."""
+
+    def __init__(self, points: Points) -> None:
+        self._points = points
+        self._tenants: dict[str, Counter[int]] = {}
+
+    def of(self, tenant: str) -> Mapping[int, int]:
+        """Document frequency of each word of a tenant; under -1 the number of snippets with any word."""
+        held = self._tenants.pop(tenant, None)
+        if held is None:
+            held = counted(self._points, Where(tenant=tenant))
+            while len(self._tenants) >= MOST_TENANTS:
+                del self._tenants[next(iter(self._tenants))]
+        self._tenants[tenant] = held
+        return held
+
+    def rarity(self, tenant: str, words: Iterable[int]) -> dict[int, float]:
+        """Informativeness of words among the snippets of a tenant."""
+        counts = self.of(tenant)
+        return {word: informativeness(counts.get(word, 0), snippets=counts.get(-1, 0)) for word in words}
+
+    def holds(self, tenant: str) -> bool:
+        """Whether a change has to be told."""
+        return tenant in self._tenants
+
+    def change(self, tenant: str, words: Collection[int], *, by: int) -> None:
+        """Take note of a snippet that came (`by` 1) or went (-1)."""
+        if words and (held := self._tenants.get(tenant)) is not None:
+            for word in (*words, -1):
+                held[word] += by
+                if not held[word]:
+                    del held[word]
+
+    def clear(self) -> None:
+        """Count again when asked."""
+        self._tenants.clear()
+
+
+def counted(points: Points, where: Where) -> Counter[int]:
+    """Document frequency of each word over points; under -1 the number of points with any word."""
+    said = np.fromiter(chain.from_iterable((*words, -1) for words in points.words(where)), np.int64)
+    each, counts = np.unique(said, return_counts=True)  # quicker than a counter, which looks up each
+    return Counter(dict(zip(each.tolist(), counts.tolist(), strict=True)))
