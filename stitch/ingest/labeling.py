@@ -62,6 +62,17 @@ class JournaledReplies:
         self._journal.drop_replies(*self._names)
 
 
+def encoded_labels(entries: Sequence[Entry], labels: Sequence[StepLabels], *, labeler: str) -> list[tuple[int, bytes]]:
+    """Labels as the journal keeps them, by the numbers of their steps.
+
+    Raises:
+        ReplyError: There are more or fewer than steps, or JSON cannot carry them.
+    """
+    if len(labels) != len(entries):
+        raise ReplyError(f"labeler {labeler!r} gave {len(labels)} labels for {len(entries)} steps")
+    return [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in zip(entries, labels, strict=True)]
+
+
 @dataclass(eq=False, kw_only=True)
 class Labeling:
     """Labels the steps of trajectories, each after those before it.
@@ -138,11 +149,7 @@ class Labeling:
             with charged_to(state.tenant), led_by(state.key), keeping_replies(replies):
                 for piece in self._pieces(steps, replies):
                     labels += session.label(piece)
-            if len(labels) != len(steps):
-                raise ReplyError(f"labeler {self.labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
-            encoded = [
-                (entry.seq, encode_labels(made, step=entry.id)) for entry, made in zip(entries, labels, strict=True)
-            ]
+            encoded = encoded_labels(entries, labels, labeler=self.labeler.name)
         except Exception as error:
             state.session = None  # it may have taken in what nobody else knows of
             if not isinstance(error, (ModelUnavailableError, CallInterruptedError)):

@@ -23,9 +23,10 @@ from stitch.core.arguments import told_in_a_line
 from stitch.core.progress import Progress
 from stitch.errors import ReplyError
 from stitch.ingest.ingestor import Ingestor
+from stitch.ingest.labeling import encoded_labels
 from stitch.ingest.lineage import LineageSession
 from stitch.ingest.state import BATCH_STEPS, chunks, taken_up
-from stitch.journal.entries import Checkpoint, Entry, encode_labels
+from stitch.journal.entries import Checkpoint, Entry
 
 if TYPE_CHECKING:
     from stitch.label.model.offline import OfflineLabeler
@@ -180,7 +181,6 @@ class Handover:
         labels = self._labeler.accept(run.session, [entry.step for entry in window], returned.reply)
         kept = [(entry, made) for entry, made in zip(window, labels, strict=True) if run.waits(entry)]
         run.replace([entry for entry, _ in kept], [made for _, made in kept])
-        run.revise()
         if len(kept) == len(window):  # else the session knows other labels than the journal
             run.save(window[-1].position + 1)
         return len(kept)
@@ -281,7 +281,6 @@ def _relabel(run: Relabeling, maker: str, progress: Progress) -> int:
             if foreign:
                 labels = run.session.label([entry.step for entry in entries])
                 run.replace(entries, labels)
-                run.revise()
                 relabeled += sum(made.made_by == maker for made in labels)
             else:
                 run.replay(entries)
@@ -329,18 +328,13 @@ class Relabeling:
         self.session.replay([step for step, _ in labeled], [labels for _, labels in labeled])
 
     def replace(self, entries: Sequence[Entry], labels: Sequence[StepLabels]) -> None:
-        """Keep labels in place of those that are there.
+        """Keep labels in place of those that are there; correct the steps that the labeling has misread.
 
         Raises:
             ReplyError: There are more or fewer than steps; nothing was changed.
         """
-        if len(labels) != len(entries):
-            raise ReplyError(f"labeler {self.labeler.name!r} gave {len(labels)} labels for {len(entries)} steps")
-        rows = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in zip(entries, labels, strict=True)]
+        rows = encoded_labels(entries, labels, labeler=self.labeler.name)
         self.ingestor.journal.replace_labels(rows, tenant=self.tenant, trajectory=self.name)
-
-    def revise(self) -> None:
-        """Correct the steps that the labeling has misread."""
         self.ingestor.labeling.revise_apart(self.session, tenant=self.tenant, trajectory=self.name)
 
     def save(self, position: int) -> None:
