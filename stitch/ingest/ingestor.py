@@ -31,7 +31,6 @@ from stitch.core import (
 from stitch.core.progress import counted
 from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import JournalError, StepRejectedError, StoreError, StoreUnavailableError
-from stitch.ingest.labeling import Labeling
 from stitch.ingest.priorities import SearchPriority
 from stitch.ingest.redact import Redact, Redactor
 from stitch.ingest.shared import DelegatingWorker, FencedWorker
@@ -145,21 +144,11 @@ class Ingestor:
             hold=journal.fenced if role is Role.WORKER else journal.exclusive,
         )
         """The trajectories that are ready to go on."""
-        self.labeling = Labeling(
-            journal=journal,
-            labeler=labeler,
-            states=self.states,
-            searches=self.searches,
-            stand_back=self._stand_back,
-            notice=self.notice,
-            clock=clock,
-            timer=timer,
-        )
         parts: dict[str, Any] = {
-            "journal": journal, "states": self.states, "labeling": self.labeling, "snippets": self.snippets,
-            "store_health": self.store_health, "searches": self.searches, "stand_back": self._stand_back,
-            "notice": self.notice, "vectors": vectors, "label_threads": label_threads,
-            "flushed": self._checkpoint_when_due,
+            "journal": journal, "labeler": labeler, "states": self.states, "searches": self.searches,
+            "stand_back": self._stand_back, "notice": self.notice, "clock": clock, "timer": timer,
+            "snippets": self.snippets, "store_health": self.store_health, "vectors": vectors,
+            "label_threads": label_threads, "flushed": self._checkpoint_when_due,
         }  # fmt: skip
         self.role = role
         self.worker = (

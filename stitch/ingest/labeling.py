@@ -88,7 +88,7 @@ class Labeling:
     states: TrajectoryStates
     searches: SearchPriority
     stand_back: Callable[[], None]
-    """Called before each few steps, so that others can go first."""
+    """Called before each piece of work, so that others can go first."""
     notice: Callable[[MemoryEvent], None]
     clock: Callable[[], float]
     timer: Callable[[], float]

@@ -93,7 +93,7 @@ class FencedWorker(Worker):
             with self.held(tenant, trajectory) as state:
                 left = UNFINISHED if whole else (StepState.LABELED,)
                 self.work_off(state, self.accepted(state, states=left), awaited=True)
-                more = True
+                waiting, more = list[Entry](), True
                 while more:
                     _, waiting, more = self.label_next(state, awaited=True, upto=upto)
                 self.show(self.snippets.missing(waiting))

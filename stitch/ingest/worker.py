@@ -14,17 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby, islice
 
-from stitch.core import MemoryEvent, MemorySnippet, StepsFailed, StepsStored, StepState
+from stitch.core import MemorySnippet, StepsFailed, StepsStored, StepState
 from stitch.core.progress import Progress
 from stitch.core.text_cache import clear_text_caches
 from stitch.errors import EmbedderError, ModelError, StitchError, StoreError, StoreUnavailableError
 from stitch.ingest.labeling import Labeling
-from stitch.ingest.priorities import SearchPriority
 from stitch.ingest.snippets import EmbedMode, SnippetProjection
-from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates, chunks
+from stitch.ingest.state import BATCH_STEPS, TrajectoryState, chunks
 from stitch.ingest.store_health import StoreHealth
 from stitch.ingest.threads import ALL_LEFT, Job, WorkerThreads
-from stitch.journal import DamagedStepError, Entry, Journal
+from stitch.journal import DamagedStepError, Entry
 from stitch.journal.entries import differences
 
 FOLLOWS = "its vector follows"
@@ -44,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, kw_only=True)
-class Worker:
+class Worker(Labeling):
     """Takes trajectories from the state that the journal names to the next one, until nothing is left.
 
     A step is accepted, then labeled (its labels are in the journal), then stored (the store has it with its labels and
@@ -52,21 +51,13 @@ class Worker:
     What cannot be labeled is put without labels and fails with the reason; so does what cannot be embedded or put.
     While the store cannot be reached nothing fails: steps wait, labeled, and a thread puts them when it is back. So
     they do, in the store with zeros for a vector, where vectors follow.
-
     """
 
     follows = False
     """Whether labels are never waited for by who adds."""
 
-    journal: Journal
-    states: TrajectoryStates
-    labeling: Labeling
     snippets: SnippetProjection
     store_health: StoreHealth
-    searches: SearchPriority
-    stand_back: Callable[[], None]
-    """Called before each piece of work, so that others can go first."""
-    notice: Callable[[MemoryEvent], None]
     vectors: EmbedMode
     label_threads: int
     """Number of trajectories labeled in threads, side by side, because a model is waited for; 0 if none is."""
@@ -74,10 +65,11 @@ class Worker:
     """Called when something was put and nothing is held."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         # One more where vectors are made in one: who labels must not wait for them.
         count = max(1, self.label_threads) + (self.vectors is not EmbedMode.WITH)
         self.threads = WorkerThreads(self._do, count=count)
-        self.label_threads *= self.labeling.lets_wait
+        self.label_threads *= self.lets_wait
         self.follows = self.follows or self.label_threads > 0
         self._sweeping = threading.Lock()
         self._left = self._found = False
@@ -108,16 +100,16 @@ class Worker:
         Once labels cannot be made, as `blocked` may say from the beginning, no later step is labeled: order is kept.
         Steps that somebody waits for (`awaited`) may be put with their vectors where those of others follow.
         """
-        for batch in self.labeling.batches(state, entries):
+        for batch in self.batches(state, entries):
             ready = [entry for entry in batch if entry.labels is not None]
             waiting = batch[len(ready) :]
             if waiting and not blocked:
                 try:
-                    ready += self.labeling.label(state, waiting)
+                    ready += self.label(state, waiting)
                     waiting = []
                 except ModelError as error:
                     blocked = reason_of(error)
-            revised = self.labeling.revise(state) if ready else []
+            revised = self.revise(state) if ready else []
             yield from self._put(state, ready + waiting, blocked, awaited=awaited)
             self._put(state, revised, awaited=awaited)
 
@@ -128,7 +120,7 @@ class Worker:
 
     def add(self, state: TrajectoryState, accepted: Sequence[Entry]) -> list[Entry]:
         """Label and put steps that were just accepted; return those that were, or could not be."""
-        if not self.labeling.lets_wait:
+        if not self.lets_wait:
             blocked = self._catch_up(state, accepted[0].position)
             return list(self.advance(state, accepted, blocked))
         outcomes, more = list[Entry](), True
@@ -149,7 +141,7 @@ class Worker:
             to do: not if labels cannot be made now, which are when the trajectory goes on, or by `retry`.
         """
         waiting = list(islice(self.accepted(state, start=state.position), BATCH_STEPS))
-        ready = max(sum(entry.position < upto for entry in waiting), self.labeling.ready(state, waiting))
+        ready = max(sum(entry.position < upto for entry in waiting), self.ready(state, waiting))
         done = list(self.advance(state, waiting[:ready], awaited=awaited))
         more = ready > 0 and waiting[0].position < state.position and not ready == len(waiting) < BATCH_STEPS
         return done, waiting if not ready else [], more
@@ -392,7 +384,7 @@ class Worker:
 
         Steps that wait for labels which come at once are none: it would be too early.
         """
-        waits = (StepState.ACCEPTED, StepState.FAILED) if self.labeling.lets_wait else (StepState.FAILED,)
+        waits = (StepState.ACCEPTED, StepState.FAILED) if self.lets_wait else (StepState.FAILED,)
         unlabeled = [entry for entry in entries if entry.labels is None and entry.state in waits]
         if self.vectors is EmbedMode.WITH:
             lacking = self.snippets.missing(unlabeled)

@@ -335,7 +335,7 @@ class Relabeling:
         """
         rows = encoded_labels(entries, labels, labeler=self.labeler.name)
         self.ingestor.journal.replace_labels(rows, tenant=self.tenant, trajectory=self.name)
-        self.ingestor.labeling.revise_apart(self.session, tenant=self.tenant, trajectory=self.name)
+        self.ingestor.worker.revise_apart(self.session, tenant=self.tenant, trajectory=self.name)
 
     def save(self, position: int) -> None:
         """Keep what the labeling remembers after so many steps."""
