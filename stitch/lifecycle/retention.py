@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from stitch.core import MemoryEvent, StepsRestored, StepsRetired, clean_text
 from stitch.core.retention import SECONDS_PER_DAY, RetentionRule
@@ -15,9 +15,7 @@ from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Journal, Selected
 from stitch.lifecycle.selection import TRUSTED_CLOCK, Selector, by_trajectory, select
-
-if TYPE_CHECKING:
-    from stitch.lifecycle.traces import Proof
+from stitch.lifecycle.traces import Proof
 
 MOST_SILENT_DAYS = 365
 """If a tenant's steps are silent for longer, the clock may have jumped ahead meanwhile.
