@@ -18,7 +18,7 @@ from stitch.core.process import ForkGuard
 from stitch.errors import SettingsError
 
 if TYPE_CHECKING:
-    from stitch.core import Observer, RetrievalResult, Retriever, SearchRequest
+    from stitch.core import Observer, RetrievalResult, Retriever, SearchRequest, SnippetReader
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Ingestor
     from stitch.lm import LanguageModel, Ledger
@@ -168,7 +168,7 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
         retriever = DiverseRetriever(retriever, embedder=ingestor.embedder)
     if not calibrated:
         return AwaitedVectorsRetriever(retriever, lacking=ingestor.worker.lacking)
-    store = ingestor.store
+    store: SnippetReader = ingestor.store
     if request.as_of is not None:
         from stitch.lifecycle.as_of import PastStore
 

@@ -137,15 +137,8 @@ class StoreHit(NamedTuple):
 
 
 @runtime_checkable
-class SnippetStore(Protocol):
-    """Keeps snippets and ranks them. Every call names a tenant; nothing of another tenant is ever touched."""
-
-    def put(self, records: Sequence[SnippetRecord]) -> None:
-        """Write snippets; one with the same id is replaced. When this returns, they can be found.
-
-        Raises:
-            StoreError: Nothing or only a part was written; putting again is safe.
-        """
+class SnippetReader(Protocol):
+    """Snippets as whoever answers sees them: a store, or one as it was at a moment of the past."""
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Return the `k` first snippets by (density, similarity, trajectory, position), exactly.
@@ -175,14 +168,25 @@ class SnippetStore(Protocol):
         Of the snippets named by `ids` it is told which of the words they have.
         """
 
+    def count(self, tenant: str | None = None) -> int:
+        """The number of snippets of a tenant, or of all."""
+
+
+class SnippetStore(SnippetReader, Protocol):
+    """Keeps snippets and ranks them. Every call names a tenant; nothing of another tenant is ever touched."""
+
+    def put(self, records: Sequence[SnippetRecord]) -> None:
+        """Write snippets; one with the same id is replaced. When this returns, they can be found.
+
+        Raises:
+            StoreError: Nothing or only a part was written; putting again is safe.
+        """
+
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over all snippets, by trajectory and position."""
 
     def delete(self, tenant: str, ids: Sequence[str]) -> int:
         """Delete snippets and return how many there were."""
-
-    def count(self, tenant: str | None = None) -> int:
-        """The number of snippets of a tenant, or of all."""
 
     def flush(self) -> None:
         """Make everything written survive a loss of power."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timezone
 from operator import attrgetter
@@ -16,8 +16,8 @@ from stitch.core import (
     MemorySnippet,
     Moment,
     Retriever,
+    SnippetReader,
     SnippetRecord,
-    SnippetStore,
     StepState,
     StoreHit,
     WordCounts,
@@ -163,7 +163,7 @@ def _replayed(ingestor: Ingestor, trajectory: str, entries: Sequence[Entry]) -> 
 class MovableRetriever(Protocol):
     """A retriever that can be put over another store."""
 
-    def over(self, store: SnippetStore, *, inventories: Callable[[str, str | None], LabelInventory]) -> Retriever:
+    def over(self, store: SnippetReader, *, inventories: Callable[[str, str | None], LabelInventory]) -> Retriever:
         """The same retriever over another store and label space."""
 
 
@@ -185,7 +185,7 @@ def in_the_past(retriever: Retriever, *, ingestor: Ingestor, moment: Moment) -> 
 class PastStore:
     """A store as it was at a moment: steps corrected or retired since are embedded and ranked beside it."""
 
-    def __init__(self, store: SnippetStore, *, ingestor: Ingestor, moment: Moment) -> None:
+    def __init__(self, store: SnippetReader, *, ingestor: Ingestor, moment: Moment) -> None:
         self._store, self._ingestor, self._moment = store, ingestor, moment
         self._kept: dict[str, tuple[dict[str, SnippetRecord], AbstractSet[str]]] = {}
 
@@ -228,30 +228,9 @@ class PastStore:
         then = {name: asked & changed[name].words.keys() for name in ids if name in changed}
         return today._replace(carried={**today.carried, **then})
 
-    def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
-        """The snippets that were there, by trajectory and position."""
-        changed, names = self._otherwise(tenant)
-        same = [each for each in self._store.scroll(tenant, trajectory) if self._moment.knows(each)]
-        mine = [each.snippet for each in changed.values() if trajectory in (None, each.snippet.trajectory)]
-        return iter(sorted([*(each for each in same if each.id not in names), *mine], key=_place))
-
     def count(self, tenant: str | None = None) -> int:
         """No fewer than the snippets that were there."""
         return self._store.count(tenant) + (len(self._otherwise(tenant)[0]) if tenant is not None else 0)
-
-    def put(self, records: Sequence[SnippetRecord]) -> None:
-        """Refuse: the past is not written."""
-        raise InputError("the past cannot be changed")
-
-    def delete(self, tenant: str, ids: Sequence[str]) -> int:
-        """Refuse: the past is not written."""
-        raise InputError("the past cannot be changed")
-
-    def flush(self) -> None:
-        """Nothing: the store is another's."""
-
-    def close(self) -> None:
-        """Nothing: the store is another's."""
 
     def _otherwise(self, tenant: str) -> tuple[dict[str, SnippetRecord], AbstractSet[str]]:
         """Snippets that read otherwise now or are not found any more, as they were; and the ids of all that differ.
@@ -268,7 +247,7 @@ class PastStore:
         return self._kept[tenant]
 
 
-def ranked_beside(query: DensityQuery, records: Iterable[SnippetRecord], *, store: SnippetStore) -> list[StoreHit]:
+def ranked_beside(query: DensityQuery, records: Iterable[SnippetRecord], *, store: SnippetReader) -> list[StoreHit]:
     """Hits of snippets that a store does not hold, as it would rank them if it did; what the query sees."""
     admitted = [record for record in records if query.sees(record.snippet)]
     if not admitted:

@@ -16,7 +16,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from stitch.core import Decision, RetrievalResult, SearchRequest, SnippetStore
+from stitch.core import Decision, RetrievalResult, SearchRequest, SnippetReader
 from stitch.retrieve.context.answer import milliseconds_since, with_context
 from stitch.retrieve.kinds import running
 from stitch.retrieve.question import form_of, read_request
@@ -36,7 +36,7 @@ class AutoRetriever:
     def __init__(self, *, intent: StepRanker, themes: ThemesRetriever) -> None:
         self._intent, self._themes = intent, themes
 
-    def over(self, store: SnippetStore, *, inventories: Inventories) -> AutoRetriever:
+    def over(self, store: SnippetReader, *, inventories: Inventories) -> AutoRetriever:
         """The same retriever over another store and label space."""
         intent = self._intent.over(store, inventories=inventories)
         return AutoRetriever(intent=intent, themes=self._themes.over(store, inventories=inventories))

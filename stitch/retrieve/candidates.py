@@ -23,7 +23,7 @@ from stitch.core import (
     ScoredSnippet,
     SearchRequest,
     Selection,
-    SnippetStore,
+    SnippetReader,
     goal_of,
 )
 from stitch.core.protocols import SummingEmbedder
@@ -53,7 +53,7 @@ class StepRanker(Protocol):
     def ranked(self, request: SearchRequest, *, k: int) -> RetrievalResult:
         """Rank `k` steps, or as many as the request needs, without a context of them."""
 
-    def over(self, store: SnippetStore, *, inventories: Inventories) -> StepRanker:
+    def over(self, store: SnippetReader, *, inventories: Inventories) -> StepRanker:
         """The same lens over another store and label space."""
 
 
@@ -239,7 +239,7 @@ class Similarity:
 
     embedder: Embedder | None = None
     lexical: LexicalEncoder | None = None
-    rarity_in: SnippetStore | None = None
+    rarity_in: SnippetReader | None = None
 
     def query(self, request: SearchRequest, texts: Mapping[str, float]) -> DensityQuery:
         """Build the store query of a request, in which similarity alone decides.

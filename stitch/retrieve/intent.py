@@ -31,7 +31,7 @@ from stitch.core import (
     ScoredSnippet,
     SearchRequest,
     Selection,
-    SnippetStore,
+    SnippetReader,
     goal_of,
     is_setup,
     snippet_id,
@@ -104,7 +104,7 @@ class IntentRetriever:
     def __init__(
         self,
         *,
-        store: SnippetStore,
+        store: SnippetReader,
         selector: FilterSelector,
         embedder: Embedder,
         lexical: LexicalEncoder,
@@ -122,7 +122,7 @@ class IntentRetriever:
         """Forget the names of labels."""
         self._read_through = LabelInventory(), LabelVocabulary()
 
-    def over(self, store: SnippetStore, *, inventories: Inventories) -> IntentRetriever:
+    def over(self, store: SnippetReader, *, inventories: Inventories) -> IntentRetriever:
         """The same retriever over another store and label space."""
         other = copy(self)
         other._store, other._inventories = store, inventories

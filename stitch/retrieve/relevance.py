@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkab
 import numpy as np
 
 from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest
-from stitch.core.protocols import SnippetStore, WordCounts
+from stitch.core.protocols import SnippetReader, WordCounts
 from stitch.core.results import WITHHELD, WITHOUT_MODEL
 from stitch.embed import StaticEmbedder
 from stitch.embed.lexical import index_of
@@ -198,7 +198,7 @@ class RelevanceEstimator:
     The weights are fitted to the table that comes with the package, so that it is used whatever embedder a memory has.
     """
 
-    def __init__(self, store: SnippetStore, *, embedder: Embedder) -> None:
+    def __init__(self, store: SnippetReader, *, embedder: Embedder) -> None:
         self._store, self._embedder = store, _shipped()
         self._fitted = embedder.name == self._embedder.name
 

@@ -18,7 +18,7 @@ from stitch.core import (
     ScoredSnippet,
     SearchRequest,
     Selection,
-    SnippetStore,
+    SnippetReader,
 )
 from stitch.core.cancellation import check_canceled
 from stitch.retrieve.candidates import Inventories, Similarity, as_read
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 class Unlabeled:
     """A search by similarity alone."""
 
-    def __init__(self, mode: str, *, store: SnippetStore, similarity: Similarity, inventories: Inventories) -> None:
+    def __init__(self, mode: str, *, store: SnippetReader, similarity: Similarity, inventories: Inventories) -> None:
         self.mode = mode
         self._store, self._similarity = store, similarity
         self._inventories = inventories
         """Only for the names under which the labels of hits are shown."""
 
-    def over(self, store: SnippetStore, *, inventories: Inventories) -> Self:
+    def over(self, store: SnippetReader, *, inventories: Inventories) -> Self:
         """The same retriever over another store and label space."""
         other = copy(self)
         other._store, other._inventories = store, inventories
@@ -60,7 +60,7 @@ class Unlabeled:
 class DenseRetriever(Unlabeled):
     """Ranks by the similarity of vectors alone; in that of the question rare words count more (`rank.rarity`)."""
 
-    def __init__(self, *, embedder: Embedder, store: SnippetStore, **searched: Any) -> None:
+    def __init__(self, *, embedder: Embedder, store: SnippetReader, **searched: Any) -> None:
         super().__init__("dense", store=store, similarity=Similarity(embedder=embedder, rarity_in=store), **searched)
 
 

@@ -59,9 +59,8 @@ def lived_in(world: Any, steps: Make, tmp_path: Any) -> None:
     done = Step(role="tool", content="It\u2028is done\x85", tool_calls=(call,), session="s", parent="p", timestamp="x",
                 metadata={"z": 1, "a": {"deep": [True]}})  # fmt: skip
     world.add(done, trajectory="v")
-    named, said = Changes(labels={"scope": "day 9"}), Changes(text="It costs 77 dollars")
-    correct(world.ingestor, named, tenant="a", trajectory="t", step="s1", at=7.0, by="ann")
-    correct(world.ingestor, said, tenant="a", trajectory="t", step="s1", at=8.0)
+    correct(world.ingestor, Changes(labels={"scope": "day 9"}), tenant="a", trajectory="t", step="s1", at=7.0, by="ann")
+    correct(world.ingestor, Changes(text="It costs 77 dollars"), tenant="a", trajectory="t", step="s1", at=8.0)
     retire(world.ingestor, select(world.ingestor, Selector(trajectory="t", step="s3"), tenant="a"), tenant="a", at=9.0,
            reason="old")  # fmt: skip
     erase(world.ingestor, select(world.ingestor, Selector(trajectory="t", step="s0"), tenant="a"), tenant="a",

@@ -23,7 +23,7 @@ from stitch.core import (
     RetrievalResult,
     ScoredSnippet,
     SearchRequest,
-    SnippetStore,
+    SnippetReader,
     Statement,
     snippet_id,
 )
@@ -61,7 +61,7 @@ class ThemesRetriever:
         self,
         *,
         steps: StepRanker,
-        store: SnippetStore,
+        store: SnippetReader,
         embedder: Embedder,
         hierarchies: Hierarchies | None,
         constants: ThemeConstants = THEME_CONSTANTS,
@@ -71,7 +71,7 @@ class ThemesRetriever:
         self._steps, self._store, self._embedder = steps, store, embedder
         self._hierarchies, self.constants = hierarchies, constants
 
-    def over(self, store: SnippetStore, *, inventories: Inventories) -> ThemesRetriever:
+    def over(self, store: SnippetReader, *, inventories: Inventories) -> ThemesRetriever:
         """The same retriever over another store; there it reads steps as they are, for statements are those of now."""
         other = copy(self)
         other._steps, other._store = self._steps.over(store, inventories=inventories), store
