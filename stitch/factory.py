@@ -328,7 +328,6 @@ def open_parts(
             store=store,
             embedder=embedder,
             labeler=labeler,
-            lexical=lexical,
             observer=observer,
             only=only,
             label_threads=threads,

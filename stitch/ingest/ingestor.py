@@ -29,7 +29,6 @@ from stitch.core import (
     trajectory_name,
 )
 from stitch.core.progress import counted
-from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import JournalError, StepRejectedError, StoreError, StoreUnavailableError
 from stitch.ingest.priorities import SearchPriority
 from stitch.ingest.redact import Redact, Redactor
@@ -95,7 +94,6 @@ class Ingestor:
         store: SnippetStore,
         embedder: Embedder,
         labeler: Labeler,
-        lexical: LexicalEncoder | None = None,
         observer: Observer | None = None,
         clock: Callable[[], float] = time.time,
         timer: Callable[[], float] = time.monotonic,
@@ -115,7 +113,6 @@ class Ingestor:
         self.store = store
         self.embedder = embedder
         self.labeler = labeler
-        self.lexical = lexical or LexicalEncoder()
         self._observer = observer
         self._clock = clock
         self._only = only
@@ -129,7 +126,6 @@ class Ingestor:
             journal=journal,
             store=store,
             embedder=embedder,
-            lexical=self.lexical,
             vectors_follow=vectors is not EmbedMode.WITH,
         )
         """Those of the store that serves."""

@@ -14,6 +14,7 @@ from stitch.embed.lexical import LexicalEncoder
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
 
+_LEXICAL = LexicalEncoder()
 _BESIDE_SHARE = 0.5
 """What counts beside the text in a vector: the question before a short step, and what the step answers."""
 
@@ -21,9 +22,7 @@ _SHORT_CHARS = 100
 """Up to so many characters a step is short; from there on its context counts the less, the longer it is."""
 
 
-def make_records(
-    snippets: Sequence[MemorySnippet], *, embedder: Embedder, lexical: LexicalEncoder
-) -> list[SnippetRecord]:
+def make_records(snippets: Sequence[MemorySnippet], *, embedder: Embedder) -> list[SnippetRecord]:
     """Return the records of snippets, in order; all are embedded at once, each text once.
 
     Raises:
@@ -39,12 +38,12 @@ def make_records(
     for number, text, share in beside:
         vectors[number] += np.float32(share) * embedded[places[text]]
     return [
-        SnippetRecord(snippet, vector, words_of(snippet, lexical=lexical))
+        SnippetRecord(snippet, vector, words_of(snippet))
         for snippet, vector in zip(snippets, _unit(vectors), strict=True)
     ]
 
 
-def words_of(snippet: MemorySnippet, *, lexical: LexicalEncoder) -> dict[int, float]:
+def words_of(snippet: MemorySnippet) -> dict[int, float]:
     """The lexical weights of a snippet.
 
     Text, canonical summary and asks have each a length of their own, and a word counts as it does where it counts most:
@@ -52,9 +51,9 @@ def words_of(snippet: MemorySnippet, *, lexical: LexicalEncoder) -> dict[int, fl
     """
     said = " ".join(snippet.text[reference.start : reference.end] for reference in snippet.references)
     beside = f"{snippet.role} {_context(snippet)} {said}"  # the speaker, and phrases for names
-    weights = lexical.document(snippet.resolved, context=beside)
+    weights = _LEXICAL.document(snippet.resolved, context=beside)
     for text in filter(None, (_summary(snippet), "\n".join(snippet.asks))):
-        for index, weight in lexical.document(text).items():
+        for index, weight in _LEXICAL.document(text).items():
             weights[index] = max(weight, weights.get(index, 0.0))
     return weights
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from stitch.core import Change, Embedder, MemorySnippet, SnippetRecord, SnippetStore, StepState, snippet_id
 from stitch.core.progress import counted
-from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import InputError
 from stitch.ingest.records import make_records, words_of
 from stitch.ingest.state import BATCH_STEPS, chunks
@@ -57,12 +56,10 @@ class SnippetProjection:
         journal: Journal,
         store: SnippetStore,
         embedder: Embedder,
-        lexical: LexicalEncoder,
         vectors_follow: bool = False,
     ) -> None:
         self._journal, self._store = journal, store
-        self._embedder, self._lexical = embedder, lexical
-        self._vectors_follow = vectors_follow
+        self._embedder, self._vectors_follow = embedder, vectors_follow
         self._applied = self.position()
         self._found = self._seen = journal.last_change()
         self._follows_all = self._applied == self._found
@@ -134,9 +131,9 @@ class SnippetProjection:
         """
         snippets = [entry.snippet() for entry in entries]
         if with_vectors:
-            return make_records(snippets, embedder=self._embedder, lexical=self._lexical) if snippets else []
+            return make_records(snippets, embedder=self._embedder) if snippets else []
         missing = np.zeros(self._embedder.dimension, dtype=np.float32)
-        return [SnippetRecord(snippet, missing, words_of(snippet, lexical=self._lexical)) for snippet in snippets]
+        return [SnippetRecord(snippet, missing, words_of(snippet)) for snippet in snippets]
 
     # All of them.
 

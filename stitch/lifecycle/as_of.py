@@ -28,7 +28,6 @@ from stitch.core.times import Time, moment_said
 from stitch.errors import InputError, SettingsError
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.inventories import of_these, unite
-from stitch.ingest.records import make_records
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal
 from stitch.journal.entries import retirements
@@ -240,8 +239,7 @@ class PastStore:
         if tenant not in self._kept:
             ingestor = self._ingestor
             was = then(ingestor.journal, self._moment, tenant=tenant)
-            snippets = [entry.snippet() for entry in was.changed.values()]
-            made = make_records(snippets, embedder=ingestor.embedder, lexical=ingestor.lexical) if snippets else []
+            made = ingestor.snippets.records(list(was.changed.values()))
             changed = {record.snippet.id: record for record in made}
             self._kept[tenant] = changed, changed.keys() | {entry.snippet().id for entry in was.back}
         return self._kept[tenant]

@@ -39,7 +39,7 @@ def hit_of(text: str = "x", **fields: Any) -> ScoredSnippet:
 def retriever_of(snippets: Sequence[MemorySnippet], **options: Any) -> IntentRetriever:
     """The retriever by labels over a store of these snippets, whose labels are those of the `inventory`."""
     store, inventory = ListStore(), options.pop("inventory", LabelInventory(steps=len(snippets)))
-    store.put(make_records(snippets, embedder=EMBEDDER, lexical=LEXICAL))
+    store.put(make_records(snippets, embedder=EMBEDDER))
     return IntentRetriever(
         store=store, selector=LocalFilterSelector(), embedder=EMBEDDER, lexical=LEXICAL,
         inventories=lambda tenant, trajectory: inventory, **options,

@@ -195,7 +195,7 @@ def test_labels_that_were_corrected_since_are_those_of_then(twice: Memory) -> No
 def test_ranked_beside_a_store_snippets_score_as_in_it(twice: Memory, tmp_path: Path, kind: str, share: float) -> None:
     embedder, lexical = HashingEmbedder(16), LexicalEncoder()
     snippets = [entry.snippet() for name in twice.trajectories() for entry in twice.steps(name)]
-    records = make_records(snippets, embedder=embedder, lexical=lexical)
+    records = make_records(snippets, embedder=embedder)
     store = ListStore() if kind == "list" else QdrantStore(tmp_path / "s", embedder_name=embedder.name, dimension=16)
     store.put(records)
     labels = [Label(LabelKind.SCOPE, scope.name) for scope in twice.inventory().scopes]
