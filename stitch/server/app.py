@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -28,7 +29,6 @@ from stitch.server.events import EventFeed
 from stitch.server.gate import Gate
 from stitch.server.metrics import CONTENT_TYPE as METRICS_TYPE
 from stitch.server.metrics import Metrics
-from stitch.server.operations.operation import Action
 from stitch.server.page import FILES_PATH, FOLDER, paths_page
 from stitch.server.protocol import JSON, PROTOCOL, Failure, Hello, Welcome
 from stitch.server.routes import StrictRoute, call, caller_of, check_type, make_router, memory_of, served_of
@@ -36,7 +36,6 @@ from stitch.server.routes import StrictRoute, call, caller_of, check_type, make_
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from stitch.memory import Memory
     from stitch.tenants import Tenants
 
 VERSION = "1"
@@ -80,7 +79,7 @@ def create_app(
         metrics=metrics or Metrics(),
         limits=limits or Limits(),
     )
-    tools = None if mcp is None else mcp(_memory_for_tools, guarded=True, caller_of=_caller_in)
+    tools = None if mcp is None else mcp(partial(memory_of, may_call_model=True), guarded=True, caller_of=_caller_in)
     AppStatus.enable_automatic_graceful_drain = False  # streams end with the feed, which says so to its readers
 
     @asynccontextmanager
@@ -116,10 +115,6 @@ def create_app(
     for kind in (StitchError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, tell)
     return app
-
-
-def _memory_for_tools(action: Action, request: Request) -> Memory:
-    return memory_of(request, action, may_call_model=True)
 
 
 def _caller_in(scope: Scope) -> tuple[str, str]:
@@ -180,7 +175,7 @@ async def join(request: Request, hello: Hello) -> Response:
     if hello.protocol != PROTOCOL:
         hint = "use the same version, or end that process"
         raise SettingsError("the memory is open in another version of this library", hint=hint)
-    memory, greet = memory_of(request, "read"), getattr(request.app.state, "greet", None)
+    memory, greet = memory_of("read", request), getattr(request.app.state, "greet", None)
     welcome = Welcome.model_validate(memory) if greet is None else greet(memory, hello)
     return Response(welcome.model_dump_json(), media_type=JSON)
 

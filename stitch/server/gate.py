@@ -41,23 +41,23 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 0
+        began, status, headers = time.perf_counter(), 0, Headers(scope=scope)
         if scope["method"] == "HEAD":  # of its answer, the program that serves sends no body
             scope = {**scope, "method": "GET"}
-        if scope["path"] == "/v1/steps" and scope["method"] == "POST" and _in_lines(Headers(scope=scope)):
+        if scope["path"] == "/v1/steps" and scope["method"] == "POST" and _in_lines(headers):
             scope["path"] = "/v1/stream"
 
         async def marked(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                headers.update(_HEADERS)
-                headers.setdefault("Cache-Control", "no-store")
+                told = MutableHeaders(scope=message)
+                told.update(_HEADERS)
+                told.setdefault("Cache-Control", "no-store")
             await send(message)
 
         try:
-            scope.setdefault("state", {})["caller"] = self._caller(scope, Headers(scope=scope))
+            scope.setdefault("state", {})["caller"] = self._caller(scope, headers)
         except RefusalError as refused:
             with anyio.move_on_after(_PASSED_OVER_S):
                 while (await receive()).get("more_body"):
@@ -65,7 +65,7 @@ class Gate:
             await refusal(refused)(scope, receive, marked)
         else:
             try:
-                await self._app(scope, self._bounded(scope, receive), marked)
+                await self._app(scope, receive if _in_lines(headers) else self._bounded(receive), marked)
             except Exception as error:  # noqa: BLE001 - whatever it is, the client is told in the one shape
                 if not status:
                     await refusal(error)(scope, receive, marked)
@@ -96,7 +96,7 @@ class Gate:
             self._check_size(int(declared))
         return caller
 
-    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+    def _bounded(self, receive: Receive) -> Receive:
         """The body as it is received, up to the most that it may have; lines have a bound of their own."""
         size = 0
 
@@ -107,7 +107,7 @@ class Gate:
             self._check_size(size)
             return message
 
-        return receive if _in_lines(Headers(scope=scope)) else bounded
+        return bounded
 
     def _check_size(self, size: int) -> None:
         most = self._served.limits.body_bytes

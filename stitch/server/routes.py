@@ -64,12 +64,12 @@ def caller_of(request: Request) -> Caller:
     return caller
 
 
-def memory_of(request: Request, action: Action, *, may_call_model: bool = False) -> Memory:
+def memory_of(action: Action, request: Request, *, may_call_model: bool = False) -> Memory:
     """The memory of whoever asks.
 
     Args:
-        request: What is asked.
         action: What the key has to allow.
+        request: What is asked.
         may_call_model: Whether this may lead to calls of a model, for which a key may have a ceiling.
 
     Raises:
@@ -196,7 +196,7 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
     """Answers an operation; by its signature the framework reads and describes the request."""
 
     async def memory_asked(request: Request) -> Memory:
-        return memory_of(request, operation.action, may_call_model=operation.is_search)
+        return memory_of(operation.action, request, may_call_model=operation.is_search)
 
     async def answer(request: Request, memory: Memory, asked: BaseModel) -> Response:
         given = dict(asked)
@@ -261,7 +261,7 @@ async def call(request: Request) -> Response:
     comes back is the result as JSON; of many, a line each, in brackets, and behind them an error if they break off.
     """
     method = method_named(request.path_params["name"])
-    memory = memory_of(request, method.action, may_call_model=method.name.rpartition(".")[2] in _ASKING)
+    memory = memory_of(method.action, request, may_call_model=method.name.rpartition(".")[2] in _ASKING)
     refuse_folder(method.name, caller_of(request))
     if method.takes_lines:
         do = partial(_called, memory, method)

@@ -1,7 +1,4 @@
-"""Steps come in, and what is there is told: trajectories, timelines, how far all has come.
-
-More than 400 lines because each of thirteen operations stands with its answer.
-"""
+"""Steps come in, and what is there is told: trajectories, timelines, how far all has come."""
 
 from __future__ import annotations
 
@@ -373,6 +370,4 @@ def recalls(
     for each in memory.recalls()[-(last or 0) :]:  # by when it was asked, and as the how-manieth of that moment
         seen[each.at] += 1
         placed.append((f"{each.at!r} {seen[each.at]}", each))
-    return page(
-        Recalls, placed, limit=limit, after=after, name=lambda each: each[0], row=lambda each: each[1]
-    )  # fmt: skip
+    return page(Recalls, placed, limit=limit, after=after, name=lambda each: each[0], row=lambda each: each[1])
