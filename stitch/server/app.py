@@ -8,13 +8,13 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import anyio
 from fastapi import APIRouter, Depends, FastAPI, Header
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
 from sse_starlette.sse import AppStatus
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
@@ -130,21 +130,10 @@ class _UntilClosing:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        request = Request(scope)
         if scope["method"] == "POST":
-            check_type(request.headers, JSON)
-        if scope["method"] != "GET":
-            await self._mcp(scope, receive, send)
-            return
-
-        async def end() -> None:
-            await self._served.closing.wait()
-            group.cancel_scope.cancel()
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(end)
-            await self._mcp(scope, receive, send)
-            group.cancel_scope.cancel()
+            check_type(Headers(scope=scope), JSON)
+        answered = self._mcp(scope, receive, send)
+        await (self._served.until_closing(answered) if scope["method"] == "GET" else answered)
 
 
 _FAILURE = {"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from stitch.server.keys import Caller
     from stitch.server.metrics import Metrics
     from stitch.tenants import Tenants
+
+T = TypeVar("T")
 
 
 class Limits(NamedTuple):
@@ -104,6 +106,19 @@ class AppState(Collector):
         """Let everything end that goes on for as long as a client likes; called in the loop of the server."""
         self.closing.set()
         self.feed.close()
+
+    async def until_closing(self, work: Awaitable[T]) -> T | None:
+        """The result of work that goes on for as long as a client likes; None if the server is about to end before."""
+        working, ending = asyncio.ensure_future(work), asyncio.ensure_future(self.closing.wait())
+        both: set[asyncio.Future[Any]] = {working, ending}
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            # The end goes first: who sends without a pause would never hear of it.
+            return None if self.closing.is_set() else working.result()
+        finally:
+            for each in both:
+                each.cancel()
+            await asyncio.wait(both)
 
     def collect(self) -> Iterator[Metric]:
         """Numbers that are asked for when the metrics are read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import aclosing
 from functools import cache, partial
 from http import HTTPStatus
@@ -199,13 +199,13 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
         return memory_of(operation.action, request, may_call_model=operation.is_search)
 
     async def answer(request: Request, memory: Memory, asked: BaseModel) -> Response:
-        given = dict(asked)
+        given, served = dict(asked), served_of(request)
         refuse_folder(operation.name, caller_of(request))
         if operation.takes_lines:
             check_type(request.headers, LINES)
             if operation.streams:
                 store = partial(operation.run, memory, **given)
-                stored = stored_lines(_lines_of_body(request), store, threads=served_of(request).threads)
+                stored = stored_lines(read_lines(request, served), store, threads=served.threads)
                 return WhileReading(spooled(stored), media_type=LINES)
             return await _answered_lines(request, operation, lambda lines: operation.run(memory, lines, **given))
 
@@ -238,16 +238,11 @@ async def _answered_lines(
     request: Request, procedure: Operation | Method, run: Callable[[Iterator[bytes]], Any]
 ) -> Response:
     """The answer of what takes the lines of a body, which are read as it asks for them."""
-    async with aclosing(_lines_of_body(request)) as coming:
-        lines = taken_here(coming, asyncio.get_running_loop())
-        written = await served_of(request).threads.step(lambda: procedure.written(run(lines)))
-        return Response(written, media_type=JSON)
-
-
-def _lines_of_body(request: Request) -> AsyncGenerator[list[bytes], None]:
-    """The lines of a body; see `read_lines`."""
     served = served_of(request)
-    return read_lines(request, line_bytes=served.limits.line_bytes, closing=served.closing)
+    async with aclosing(read_lines(request, served)) as coming:
+        lines = taken_here(coming, asyncio.get_running_loop())
+        written = await served.threads.step(lambda: procedure.written(run(lines)))
+        return Response(written, media_type=JSON)
 
 
 _ASKING = frozenset({"search", "ask", "why", "why_not", "select"})

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from stitch.memory import Memory
+    from stitch.server.app_state import AppState
     from stitch.server.threads import Threads
 
 Item = TypeVar("Item")
@@ -72,16 +73,19 @@ class WhileReading(StreamingResponse):
             await self.stream_response(send)
 
 
-async def read_lines(request: Request, *, line_bytes: int, closing: asyncio.Event) -> AsyncGenerator[list[bytes], None]:
+async def read_lines(request: Request, served: AppState) -> AsyncGenerator[list[bytes], None]:
     """Yield the lines of a body as they come, as many together as have come; nothing is read before they are taken.
 
     Raises:
         RefusalError: A line is too long, or the server is about to end.
         EOFError: The client has left before the end.
     """
-    rest, more = b"", True
+    rest, more, line_bytes = b"", True, served.limits.line_bytes
     while more:
-        message = await _received(request, closing)
+        message = await served.until_closing(request.receive())
+        if message is None:
+            hint = "send the lines without a receipt again when it is back"
+            raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, "Closing", "the server is about to end", hint=hint)
         if message["type"] != "http.request":
             raise EOFError
         more = bool(message.get("more_body"))
@@ -91,24 +95,6 @@ async def read_lines(request: Request, *, line_bytes: int, closing: asyncio.Even
             raise RefusalError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "TooLarge", said, hint="split the step")
         if whole := [line for line in (lines if more else [*lines, rest]) if line.strip()]:
             yield whole
-
-
-async def _received(request: Request, closing: asyncio.Event) -> Any:
-    """The next piece of a body, while the server goes on."""
-    coming, ending = asyncio.ensure_future(request.receive()), asyncio.ensure_future(closing.wait())
-    try:
-        await asyncio.wait({coming, ending}, return_when=asyncio.FIRST_COMPLETED)
-        if closing.is_set():  # first: who sends without a pause would never hear of the end
-            raise _closing()
-        return coming.result()
-    finally:
-        coming.cancel()
-        ending.cancel()
-
-
-def _closing() -> RefusalError:
-    hint = "send the lines without a receipt again when it is back"
-    return RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, "Closing", "the server is about to end", hint=hint)
 
 
 async def spooled(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
