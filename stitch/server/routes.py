@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import aclosing
 from functools import cache, partial
 from http import HTTPStatus
@@ -82,17 +82,6 @@ def memory_of(action: Action, request: Request, *, may_call_model: bool = False)
         served.spending.check(caller)
     charged_key.set(caller.id)  # in the context of this request, or of the call of a tool
     return served.tenants.memory(caller.tenant)
-
-
-def refuse_folder(name: str, caller: Caller) -> None:
-    """Refuse what writes on the server's machine where the request says, to whoever has a key.
-
-    Raises:
-        ScopeError: The operation does, and there is a key.
-    """
-    if name in ("backup", "lifecycle.backup") and caller.id:
-        hint = "stitch serve --backup-every-h N --backup-to DIR"
-        raise ScopeError("a key writes nothing into folders of the server", hint=hint)
 
 
 class StrictRoute(APIRoute):
@@ -200,18 +189,16 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
 
     async def answer(request: Request, memory: Memory, asked: BaseModel) -> Response:
         given, served = dict(asked), served_of(request)
-        refuse_folder(operation.name, caller_of(request))
         if operation.takes_lines:
             check_type(request.headers, LINES)
-            if operation.streams:
-                store = partial(operation.run, memory, **given)
-                stored = stored_lines(read_lines(request, served), store, threads=served.threads)
-                return WhileReading(spooled(stored), media_type=LINES)
-            return await _answered_lines(request, operation, lambda lines: operation.run(memory, lines, **given))
+        if operation.takes_lines and operation.streams:
+            store = partial(operation.run, memory, **given)
+            stored = stored_lines(read_lines(request, served), store, threads=served.threads)
+            return WhileReading(spooled(stored), media_type=LINES)
 
-        def run() -> Any:
+        def run(lines: Iterator[bytes]) -> Any:
             with operation.finishing(given):
-                return operation.run(memory, **given)
+                return operation.run(memory, *((lines,) if operation.takes_lines else ()), **given)
 
         return await _answered(request, operation, run)
 
@@ -224,25 +211,29 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
     return answer
 
 
-async def _answered(request: Request, procedure: Operation | Method, run: Callable[[], Any]) -> Response:
-    """The answer of what is run in a thread."""
-    threads = served_of(request).threads
-    if procedure.streams:
-        items = await threads.run(request, lambda: begun(run()))
-        return StreamingResponse(written_pieces(items, procedure.written), media_type=LINES)
-    written = await threads.run(request, lambda: procedure.written(run()), is_search=procedure.is_search)
-    return Response(written, media_type=JSON)
-
-
-async def _answered_lines(
-    request: Request, procedure: Operation | Method, run: Callable[[Iterator[bytes]], Any]
+async def _answered(
+    request: Request, procedure: Operation | Method, run: Callable[[Iterator[bytes]], Any], *, body: bytes = b""
 ) -> Response:
-    """The answer of what takes the lines of a body, which are read as it asks for them."""
+    """The answer of what is run in a thread: with the lines of the body as they come, or with a body that was read.
+
+    Raises:
+        ScopeError: It writes on the server's machine where the request says, and the request has a key.
+    """
+    if procedure.name in ("backup", "lifecycle.backup") and caller_of(request).id:
+        hint = "stitch serve --backup-every-h N --backup-to DIR"
+        raise ScopeError("a key writes nothing into folders of the server", hint=hint)
     served = served_of(request)
-    async with aclosing(read_lines(request, served)) as coming:
-        lines = taken_here(coming, asyncio.get_running_loop())
-        written = await served.threads.step(lambda: procedure.written(run(lines)))
-        return Response(written, media_type=JSON)
+    if procedure.takes_lines:
+        async with aclosing(read_lines(request, served)) as coming:
+            lines = taken_here(coming, asyncio.get_running_loop())
+            written = await served.threads.step(lambda: procedure.written(run(lines)))
+    elif procedure.streams:
+        items = await served.threads.run(request, lambda: begun(run(iter((body,)))))
+        return StreamingResponse(written_pieces(items, procedure.written), media_type=LINES)
+    else:
+        work = served.threads.run(request, lambda: procedure.written(run(iter((body,)))), is_search=procedure.is_search)
+        written = await work
+    return Response(written, media_type=JSON)
 
 
 _ASKING = frozenset({"search", "ask", "why", "why_not", "select"})
@@ -257,21 +248,18 @@ async def call(request: Request) -> Response:
     """
     method = method_named(request.path_params["name"])
     memory = memory_of(method.action, request, may_call_model=method.name.rpartition(".")[2] in _ASKING)
-    refuse_folder(method.name, caller_of(request))
-    if method.takes_lines:
-        do = partial(_called, memory, method)
-        return await _answered_lines(request, method, lambda lines: do(next(lines, b""), lines))
-    return await _answered(request, method, partial(_called, memory, method, await request.body()))
+    body = b"" if method.takes_lines else await request.body()
+    return await _answered(request, method, partial(_called, memory, method), body=body)
 
 
-def _called(memory: Memory, method: Method, said: bytes, lines: Iterable[bytes] = ()) -> Any:
-    """The result of what is asked.
+def _called(memory: Memory, method: Method, lines: Iterator[bytes]) -> Any:
+    """The result of what is asked in the first line.
 
     Raises:
         StitchError: Nothing can be understood, or it went wrong.
     """
     try:
-        told = json.loads(said)
+        told = json.loads(next(lines, b""))
         arguments, of = told["arguments"], told.get("of")
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError("the first line of a call is a JSON object with its arguments") from None
