@@ -66,7 +66,7 @@ class EventFeed:
 
     def __init__(self) -> None:
         self._rings: dict[str, _Ring] = {}
-        """By tenant; they are touched in the loop alone."""
+        """By tenant; they change in the loop alone."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
@@ -76,9 +76,10 @@ class EventFeed:
         return sum(ring.readers for ring in self._rings.values())
 
     def notice(self, event: MemoryEvent) -> None:
-        """Take note of an event; costs next to nothing where nobody has asked for any."""
-        if self._loop is not None and not self._closed:
-            self._loop.call_soon_threadsafe(self._put, event)
+        """Take note of an event; costs next to nothing where nobody has asked for the tenant's."""
+        tenant = getattr(event, "tenant", None)
+        if self._loop is not None and not self._closed and (tenant is None or tenant in self._rings):
+            self._loop.call_soon_threadsafe(self._put, event, tenant)
 
     async def read(self, tenant: str, *, after: str | None) -> AsyncGenerator[bytes, None]:
         """Yield what happens to a tenant, as it goes over the wire, until the server ends or the reader is too slow.
@@ -126,13 +127,13 @@ class EventFeed:
             del self._rings[name]
         return ring
 
-    def _put(self, event: MemoryEvent) -> None:
-        tenant = getattr(event, "tenant", None)
+    def _put(self, event: MemoryEvent, tenant: str | None) -> None:
+        name = _OF_WHAT.sub("", type(event).__name__).lower()  # `StepsStored` is `stored` on the wire
         fields = event.model_dump(mode="json", exclude={"tenant"})
-        for ring in [each for name, each in self._rings.items() if tenant in (None, name)]:
+        for ring in [each for whose, each in self._rings.items() if tenant in (None, whose)]:
             if isinstance(event, StepsErased):
                 ring.forget()  # questions and labels that were told may hold words of what is gone
-            ring.put(_OF_WHAT.sub("", type(event).__name__).lower(), fields)  # `StepsStored` is `stored` on the wire
+            ring.put(name, fields)
 
 
 def _place(ring: _Ring, after: str | None) -> int | None:
