@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timezone
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
@@ -287,27 +287,55 @@ class Span(NamedTuple):
         return 1.0 if self.meant is None or day <= self.meant else 0.25
 
 
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_TO = r"\s+(?:to|until|till|through)\s+(?:the )?|(?(and)\s+and\s+(?:the )?|(?!))"
+_DAYS_OF_MONTH = re.compile(
+    r"\b(?:(?P<and>between) )?(?:from )?(?:the )?"
+    rf"(?:(?P<first>{_DAY})(?:{_TO}|\s*[-–]\s*)(?P<last>{_DAY})(?: of)? (?P<month>{MONTH})"
+    rf"|(?P<leading>{MONTH}) (?P<from>{_DAY})(?:{_TO}|\s*[-–]\s*)(?P<to>{_DAY}))\b(?![:/.]\d)",
+    re.IGNORECASE,
+)
+_FROM_TO = re.compile(rf"\b(?:(?P<and>between)|from) (?P<first>[^,;?!]{{3,24}}?)(?:{_TO}|\s+[-–]\s+)", re.IGNORECASE)
+
+
+def _with_sides(text: str) -> str:
+    """A text in which a time from one date to another is said as one since the first, and one until the last."""
+
+    def of_month(found: re.Match[str]) -> str:
+        if found["month"]:
+            return f"since {found['first']} {found['month']} until {found['last']} {found['month']}"
+        return f"since {found['leading']} {found['from']} until {found['leading']} {found['to']}"
+
+    return _FROM_TO.sub(r"since \g<first> until ", _DAYS_OF_MONTH.sub(of_month, text))
+
+
 def spans_of(question: str, *, asked: int | None) -> list[Span]:
-    """The spans of time of which a question speaks.
+    """The spans of time of which a question speaks; from a date until another is one.
 
     Without the day on which it is asked, only what names a month counts.
     """
-    return list(dict.fromkeys(_spans(question, asked)))
+    spans = list(dict.fromkeys(_spans(question, asked)))
+    begun, ended = ([one for one in spans if edge in one[:2]] for edge in (_LAST_DAY, _FIRST_DAY))
+    if len(begun) == len(ended) == 1 and begun[0].any_year == ended[0].any_year and begun[0].first <= ended[0].last:
+        return [begun[0]._replace(last=ended[0].last), *(one for one in spans if one not in (*begun, *ended))]
+    return spans
 
 
 def _spans(text: str, asked: int | None) -> Iterator[Span]:
-    text = plain_signs(text)
+    text = _with_sides(plain_signs(text))
     for form in (_YEAR_FIRST, _WRITTEN, _DOTTED, _SLASHED, _BY_SIGNS, _abroad(), _MONTH_ALONE):
-        for match in form.finditer(text):
+        found = list(form.finditer(text))
+        for match, following in zip_longest(found, found[1:]):
             named = match.groupdict()
             month = named["month"] or named.get("month_first") or ""
             day = named.get("day") or named.get("day_after")
             begins = min(match.start(name) for name, said in named.items() if said and name != "at")
             side = _SIDE.search(text, max(0, begins - _SIDE_CHARS), begins)
             where = side.lastgroup if side and not side["apart"] else None
-            yield from _of_date(named["year"], month, day, side=where, asked=asked)
+            year = named["year"] or (following["year"] if following and where == "since" else None)
+            yield from _of_date(year, month, day, side=where, asked=asked)
             if form is _SLASHED and day is not None:  # 10/03 is in March, or in October
-                yield from _of_date(named["year"], day, month, side=where, asked=asked)
+                yield from _of_date(year, day, month, side=where, asked=asked)
     if asked is not None:
         yield from _relative(text, asked)
 
