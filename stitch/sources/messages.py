@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from stitch.core import Origin, Step, origin_of
-from stitch.core.trust import less_trusted, origin_of_kind, origin_of_name
+from stitch.core.trust import USERS, less_trusted, origin_of_kind, origin_of_name
 from stitch.errors import StepRejectedError
 from stitch.sources.fields import (
     KNOWN_ROLES,
@@ -69,6 +69,7 @@ _OF_MESSAGE = (("id", "message_id"), ("tool_name", "tool_name"))
 _EVENT_KINDS = ("type", "kind", "event", "messageType")
 _MENTION = re.compile(r"<@(?P<id>\w{1,40})(?:\|[^<>]{0,80})?>")
 _REMEMBERED = 32
+_LONGEST_NAME = 64
 _KINDS = ("type", "kind", "message_type", "event")
 _ORIGINS = frozenset(origin.value for origin in Origin)
 _TRUSTED = {"low": Origin.DOCUMENT, "medium": Origin.AGENT}
@@ -278,10 +279,16 @@ def _row_of(fields: dict[str, Any], field: str, *, speaker: bool, people: Mappin
     if row["role"] != said:
         metadata["role"] = said
     row |= taken_of(metadata, "id", "timestamp", "session", "parent", "tool_name")
-    if speaker and isinstance(metadata.get("name"), str):
+    named = field == "role" and row["role"] == "user" and "is_user" not in metadata
+    if isinstance(name := metadata.get("name"), str) and (speaker or (named and _is_person(name))):
         metadata["role"] = said
         row["role"] = metadata.pop("name")
     return row, said
+
+
+def _is_person(name: str) -> bool:
+    """Whether a name beside the role `user` tells the people of a conversation apart."""
+    return 0 < len(name.strip()) <= _LONGEST_NAME and origin_of_name(name) is None and name.casefold() not in USERS
 
 
 def _content_of(row: Row) -> Any:
