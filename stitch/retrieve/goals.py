@@ -15,6 +15,7 @@ from stitch.core import FilterMaker, LabelKind, MemorySnippet
 from stitch.retrieve.candidates import Pool
 from stitch.retrieve.kinds import GOAL_OPENED, Kind, changes, failed, is_local
 from stitch.retrieve.speakers import USERS
+from stitch.text.dates import day_of
 from stitch.text.languages import language_of, stem_in, words_in
 
 if TYPE_CHECKING:
@@ -190,9 +191,15 @@ def _recency(pool: Pool) -> Column:
     column, order = np.zeros(len(pool.candidates)), pool.question.order
     near = pool.similarities >= _NEARLY * pool.similarities.max(initial=0.0)
     for own in pool.trajectories if order else ():
-        places = own.start + np.flatnonzero(near[own])
+        places = _by_day(pool.snippets, (own.start + np.flatnonzero(near[own])).tolist())
         column[places[::order]] = np.arange(1, len(places) + 1) / max(1, len(places))
     return column
+
+
+def _by_day(snippets: Sequence[MemorySnippet], places: Sequence[int]) -> list[int]:
+    """Places in the order of the days on which they happened, if all tell it: what is older may be added later."""
+    days = {place: day_of(snippets[place].happened) for place in places}
+    return sorted(days, key=lambda place: days[place] or 0) if all(days.values()) else list(days)
 
 
 def _late_in_goals(pool: Pool) -> Column:
@@ -207,7 +214,7 @@ def _places_in_scopes(pool: Pool) -> Column:
     """The place of each in its scope, from 0 for the first to 1 for the last; 0 without one."""
     column = np.zeros(len(pool.candidates))
     for places in pool.members.values():
-        column[places] = np.arange(len(places)) / max(1, len(places) - 1)
+        column[_by_day(pool.snippets, places)] = np.arange(len(places)) / max(1, len(places) - 1)
     return column
 
 
@@ -227,7 +234,7 @@ def _latest(pool: Pool, own: slice) -> Column:
         for place in np.flatnonzero(telling & (shares >= _ABOUT)).tolist():
             said = asked.intersection(stem_in(word, language) for word in words_in(snippets[place].text))
             alike[place] |= 2 * len(said) >= len(asked) > 0
-    near = [place for place in np.flatnonzero(alike).tolist() if not only_asks(snippets[place])]
+    near = [place for place in _by_day(snippets, np.flatnonzero(alike).tolist()) if not only_asks(snippets[place])]
     column[near] = np.linspace(0.0, _NEWEST, len(near)) if len(near) > 1 else 0.0
     return column
 

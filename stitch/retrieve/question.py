@@ -297,8 +297,12 @@ def read_question(text: str, asked: int | None = None) -> Question:
     )
 
 
+_WHO_DID = re.compile(r"\b(?:did|has|had) (?:[A-Z][\w'’-]*,? (?:and )?)+(?=[a-z])")
+"""Those of whom it is asked what they did, by name: the speakers are known only where it is ranked."""
+
+
 def _says_no_more_than_a_day(text: str) -> bool:
-    said = {*content_words(text)} - FUNCTION_WORDS - _OF_ANY_DAY - months_abroad().keys()
+    said = {*content_words(_WHO_DID.sub(" ", text))} - FUNCTION_WORDS - _OF_ANY_DAY - months_abroad().keys()
     return all(map(_DAY_WORD.fullmatch, said))
 
 

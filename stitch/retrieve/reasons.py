@@ -62,7 +62,7 @@ def _in_words(name: str, hit: ScoredSnippet, question: Question, *, known: Place
         "similarity": "alike in words and meaning",
         "density": f"carries {labels_in_words(hit.matched)}",
         "near": "near what the question says of where to look",
-        "late": "the last of its matter" if question.order > 0 or question.stands else "its place in its matter",
+        "late": "early in its matter" if question.order < 0 else "late in its matter",
         "speaker": f"said by {one.role}",
         "time": "from the day that is asked for",
         "standing": "an instruction or a preference that stands",

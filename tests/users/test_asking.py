@@ -154,3 +154,16 @@ def test_a_date_alone_is_the_end_of_its_day(diary):
     recorded = date.today()
     assert diary.search("Where do I work?", as_of=recorded.isoformat()).hits
     assert not diary.search("Where do I work?", as_of=(recorded - timedelta(days=1)).isoformat()).hits
+
+
+def test_what_is_added_late_happened_when_it_says(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        said = (("2026-05-01", "The rent is 900 euros."), ("2026-01-01", "The rent is 800 euros."))
+        memory.add_messages(
+            [{"role": "user", "name": "Ann", "content": text, "timestamp": day} for day, text in said],
+            trajectory="flat",
+        )
+        assert "900" in memory.search("What is the rent now?").hits[0].text
+        assert "800" in memory.search("What was the rent at first?").hits[0].text
+        assert "800" in memory.search("What did Ann say on 1 January 2026?").hits[0].text
+        assert "<step 1 Ann" in memory.search("What did Ann say on 1 January 2026?").context()
