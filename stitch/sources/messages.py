@@ -279,16 +279,17 @@ def _row_of(fields: dict[str, Any], field: str, *, speaker: bool, people: Mappin
     if row["role"] != said:
         metadata["role"] = said
     row |= taken_of(metadata, "id", "timestamp", "session", "parent", "tool_name")
-    named = field == "role" and row["role"] == "user" and "is_user" not in metadata
-    if isinstance(name := metadata.get("name"), str) and (speaker or (named and _is_person(name))):
-        metadata["role"] = said
-        row["role"] = metadata.pop("name")
+    if _says_who(metadata.get("name"), row, speaker=speaker):
+        row["role"], metadata["role"] = metadata.pop("name"), said
     return row, said
 
 
-def _is_person(name: str) -> bool:
-    """Whether a name beside the role `user` tells the people of a conversation apart."""
-    return 0 < len(name.strip()) <= _LONGEST_NAME and origin_of_name(name) is None and name.casefold() not in USERS
+def _says_who(name: object, row: Row, *, speaker: bool) -> bool:
+    """Whether a name beside a role is that of who speaks: beside `user` it tells the people of a talk apart."""
+    if speaker or row["role"] != "user" or "is_user" in row["metadata"]:
+        return speaker and isinstance(name, str)
+    is_short = isinstance(name, str) and 0 < len(name.strip()) <= _LONGEST_NAME
+    return is_short and origin_of_name(str(name)) is None and str(name).casefold() not in USERS
 
 
 def _content_of(row: Row) -> Any:

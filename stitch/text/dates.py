@@ -328,16 +328,20 @@ def _spans(text: str, asked: int | None) -> Iterator[Span]:
         for match, following in zip_longest(found, found[1:]):
             named = match.groupdict()
             month = named["month"] or named.get("month_first") or ""
-            day = named.get("day") or named.get("day_after")
-            begins = min(match.start(name) for name, said in named.items() if said and name != "at")
-            side = _SIDE.search(text, max(0, begins - _SIDE_CHARS), begins)
-            where = side.lastgroup if side and not side["apart"] else None
-            year = named["year"] or (following["year"] if following and where == "since" else None)
-            yield from _of_date(year, month, day, side=where, asked=asked)
+            day, side = named.get("day") or named.get("day_after"), _side_of(match)
+            year = named["year"] or (following["year"] if following and side == "since" else None)
+            yield from _of_date(year, month, day, side=side, asked=asked)
             if form is _SLASHED and day is not None:  # 10/03 is in March, or in October
-                yield from _of_date(year, day, month, side=where, asked=asked)
+                yield from _of_date(year, day, month, side=side, asked=asked)
     if asked is not None:
         yield from _relative(text, asked)
+
+
+def _side_of(match: re.Match[str]) -> str | None:
+    """What right before a date makes it the beginning or the end of a time."""
+    begins = min(match.start(name) for name, said in match.groupdict().items() if said and name != "at")
+    side = _SIDE.search(match.string, max(0, begins - _SIDE_CHARS), begins)
+    return side.lastgroup if side and not side["apart"] else None
 
 
 @lru_cache(maxsize=1)
