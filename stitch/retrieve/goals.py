@@ -56,15 +56,24 @@ def goal(pool: Pool) -> Column | None:
     if not (worth or named):
         return None
     column = np.zeros(len(pool.candidates))
+    if worth:
+        for number in np.flatnonzero(~pool.running).tolist():
+            column[pool.trajectories[number]] = worth.get((number, ""), 0.0)
     for own, places in pool.members.items():
         guessed = is_local(pool.snippets[places[0]].labeled_by)
-        column[places] = worth.get(own, 0.0) + (0.0 if guessed else named.get(own[1], 0.0))
+        column[places] += worth.get(own, 0.0) + (0.0 if guessed else named.get(own[1], 0.0))
     return column
 
 
 def _worth_of_goals(pool: Pool) -> dict[tuple[int, str], float]:
-    """Score each goal of a run as the one asked about, by trajectory and name; empty where a task is given."""
+    """Score each goal of a run as the one asked about, by trajectory and name; empty where a task is given.
+
+    Beside runs a talk is one goal without a name, or any step of a run would stand before all of its.
+    """
     goals = {} if pool.of_runs.task else _goals_of_runs(pool)
+    if goals:
+        talks = np.flatnonzero(~pool.running).tolist()
+        goals |= {(number, ""): np.flatnonzero(pool.owners == number).tolist() for number in talks}
     alike = {own: float(pool.similarities[places].max()) for own, places in goals.items()}
     best = max(alike.values(), default=0.0)
     return {own: _named(pool, places) + alike[own] / best for own, places in goals.items()} if best > 0 else {}
@@ -100,7 +109,7 @@ def _named_by_model(one: MemorySnippet) -> bool:
 def leading_goals(pool: Pool, *, most: int) -> set[tuple[str, str]]:
     """The trajectories and names of the goals of runs that the question may be about."""
     worth = _worth_of_goals(pool)
-    named = {(pool.snippets[pool.members[own][0]].trajectory, own[1]): value for own, value in worth.items()}
+    named = {(pool.snippets[pool.members[own][0]].trajectory, own[1]): value for own, value in worth.items() if own[1]}
     return set(sorted(named, key=lambda goal: (-named[goal], goal))[:most])
 
 
