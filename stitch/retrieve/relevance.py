@@ -293,32 +293,54 @@ class RelevanceRetriever:
         self._retriever, self._estimator, self._judge = retriever, estimator, judge
 
     def search(self, request: SearchRequest) -> RetrievalResult:
-        """Answer a question. Where a context is made of less than steps, it stands or goes as a whole."""
+        """Answer a question. Where a context is made of less than steps, it stands or goes as a whole.
+
+        Whether anything bears on it does not depend on how many hits are asked for.
+        """
         found = self._retriever.search(request)
-        few = len(found.hits) < request.depth
-        evidence = self._estimator.evidence(request, found.hits, few=few)
+        ranked = self._with_more(found, request)
+        few = len(ranked.hits) < max(request.depth, FIRST)
+        evidence = self._estimator.evidence(request, ranked.hits, few=few)
         chances = relevance(evidence)
-        hits = tuple(map(ScoredSnippet.bearing, found.hits, chances.hits))
-        found = replace(found, hits=hits, relevance=chances.result)
-        kept = hits if request.min_share is None else leading(hits, share=request.min_share)
-        if request.min_relevance is not None:
-            kept = tuple(hit for hit in kept if (hit.relevance or 0.0) >= request.min_relevance)
-            if kept and self._judge is not None:
-                kept, decision = _judged(self._judge, request.query, kept)
-                found = replace(found, trace=(*found.trace, decision))
-        elif talks := self._estimator.talks(found, words=evidence.words):
-            if len(talks) < len(hits):  # what else is in the memory says nothing of talks
-                chances = relevance(self._estimator.evidence(request, talks, few=few))
-            if chances.result < LEAST:
-                figures = {"chance": chances.result, "least": LEAST}
-                decision = Decision(WITHHELD, figures, unlikely(chances.result))
-                withheld = {hit.snippet.id for hit in talks}
-                kept = tuple(hit for hit in kept if hit.snippet.id not in withheld)
-                found = replace(found, trace=(*found.trace, decision))
-        return found if len(kept) == len(hits) else self._with(found, kept)
+        hits = tuple(map(ScoredSnippet.bearing, ranked.hits, chances.hits))
+        trace, least = found.trace, request.min_relevance
+        if least is not None:
+            hits = tuple(hit for hit in hits if (hit.relevance or 0.0) >= least)
+        else:
+            withheld, why = self._withheld(ranked, evidence, few=few)
+            hits, trace = tuple(hit for hit in hits if hit.snippet.id not in withheld), (*trace, *why)
+        kept = hits[: request.depth]
+        kept = kept if request.min_share is None else leading(kept, share=request.min_share)
+        if least is not None and kept and self._judge is not None:
+            kept, decision = _judged(self._judge, request.query, kept)
+            trace = (*trace, decision)
+        return self._with(replace(found, relevance=chances.result, trace=trace), kept)
+
+    def _with_more(self, found: RetrievalResult, request: SearchRequest) -> RetrievalResult:
+        """The hits, and what stands behind them, as far as it takes to say whether anything bears on the question."""
+        if len(found.hits) < request.depth or request.depth >= FIRST:
+            return found
+        more, own = request.model_copy(update={"k": FIRST}), {hit.snippet.id for hit in found.hits}
+        behind = (hit for hit in self._retriever.search(more).hits if hit.snippet.id not in own)
+        return replace(found, hits=(*found.hits, *behind))
+
+    def _withheld(
+        self, ranked: RetrievalResult, evidence: Evidence, *, few: bool
+    ) -> tuple[frozenset[str], tuple[Decision, ...]]:
+        """The ids of hits of talks that hardly bear on the question, and why they are left out."""
+        talks = self._estimator.talks(ranked, words=evidence.words)
+        if talks and len(talks) < len(ranked.hits):  # what else is in the memory says nothing of talks
+            evidence = self._estimator.evidence(ranked.request, talks, few=few)
+        anything = relevance(evidence).result
+        if not talks or anything >= LEAST:
+            return frozenset(), ()
+        decision = Decision(WITHHELD, {"chance": anything, "least": LEAST}, unlikely(anything))
+        return frozenset(hit.snippet.id for hit in talks), (decision,)
 
     def _with(self, found: RetrievalResult, kept: tuple[ScoredSnippet, ...]) -> RetrievalResult:
-        """The result with these of its hits alone."""
+        """The result with these hits, and a context of them where they are others than its own."""
+        if [hit.snippet.id for hit in kept] == [hit.snippet.id for hit in found.hits]:
+            return replace(found, hits=kept)
         if not kept:
             return replace(found, hits=(), context_text="", context_tokens=0, context_hits=(), pieces=())
         if found.pieces:

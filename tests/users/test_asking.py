@@ -167,3 +167,16 @@ def test_what_is_added_late_happened_when_it_says(tmp_path):
         assert "800" in memory.search("What was the rent at first?").hits[0].text
         assert "800" in memory.search("What did Ann say on 1 January 2026?").hits[0].text
         assert "<step 1 Ann" in memory.search("What did Ann say on 1 January 2026?").context()
+
+
+def test_a_talk_is_found_beside_the_run_of_an_agent_however_many_are_asked_for(memory):
+    call = {"name": "read_file", "arguments": {"path": "brakes.py"}}
+    for n in range(20):
+        memory.add({"role": "assistant", "content": f"Reading part {n}.", "tool_calls": [call]}, trajectory="run")
+        memory.add({"role": "tool", "tool_name": "read_file", "content": f"{n}: def price_of()"}, trajectory="run")
+    for n, said in enumerate(("Dinner at the harbor?", "Yes, the fish place with the blue door.", "I'll call them.")):
+        memory.add({"role": ("Ann", "Bo")[n % 2], "content": said}, trajectory="talk")
+    asked = "What did they want to eat, and where?"
+    assert memory.search(asked, min_relevance=0).hits[0].snippet.trajectory != "run"
+    for question in (asked, "What does the boat to Faro cost?", "Who repaired the brakes?"):
+        assert len({bool(memory.search(question, k=k).hits) for k in (1, 3, 10, 40)}) == 1
