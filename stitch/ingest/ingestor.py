@@ -147,11 +147,8 @@ class Ingestor:
             "label_threads": label_threads, "flushed": self._checkpoint_when_due,
         }  # fmt: skip
         self.role = role
-        self.worker = (
-            Worker(**parts) if role is Role.ALONE
-            else FencedWorker(**parts) if role is Role.WORKER
-            else DelegatingWorker(journal.queue, **parts)
-        )  # fmt: skip
+        kinds = {Role.ALONE: Worker, Role.WORKER: FencedWorker, Role.DELEGATES: DelegatingWorker}
+        self.worker = kinds[role](**parts)
         self._flush_steps = flush_steps
         self._interrupt = interrupt
         self._closed = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stitch.core import StepState
 from stitch.errors import ConflictError, StoreUnavailableError
@@ -12,9 +12,6 @@ from stitch.ingest.state import TrajectoryState
 from stitch.ingest.threads import Job
 from stitch.ingest.worker import UNFINISHED, Worker
 from stitch.journal import Entry
-
-if TYPE_CHECKING:
-    from stitch.journal.queue import WorkQueue
 
 STORE_PAUSE_S = 5.0
 """Seconds after which a store that is away is tried again."""
@@ -27,10 +24,6 @@ class DelegatingWorker(Worker):
     """
 
     follows = True
-
-    def __init__(self, queue: WorkQueue, **parts: Any) -> None:
-        super().__init__(**parts)
-        self._queue = queue
 
     def announce(self, tenant: str, trajectory: str) -> None:
         """Nothing: the transaction that accepted the steps has done so."""
@@ -46,17 +39,17 @@ class DelegatingWorker(Worker):
         labeled = [entry for entry in given if entry.labels is not None]
         yield from super().advance(state, labeled, blocked, awaited=awaited)
         if len(labeled) < len(given):
-            self._queue.finish([(state.tenant, state.trajectory)])
+            self.journal.queue.finish([(state.tenant, state.trajectory)])
 
     def finish(self, tenant: str, trajectory: str) -> int:
         """Wait until a worker has done what it can of a trajectory; return how many steps were open."""
         count = sum(1 for _ in self.journal.entries(tenant, trajectory, states=UNFINISHED))
-        self._queue.finish([(tenant, trajectory)])
+        self.journal.queue.finish([(tenant, trajectory)])
         return count
 
     def finish_all(self, trajectories: Sequence[Job], *, interrupt: Callable[[], None]) -> None:
         """Wait until workers have done what they can of trajectories."""
-        self._queue.finish(trajectories)
+        self.journal.queue.finish(trajectories)
 
     def put_left(self, *, found: bool = True) -> None:
         """Nothing: workers do."""
