@@ -89,7 +89,7 @@ class QdrantStore:
         """Write snippets; see `SnippetStore.put`."""
         unique = {id_of(record.snippet.id): record for record in records}
         with self._writes:
-            made = [self._point(name, record) for name, record in unique.items()]
+            made = self._points_of(unique)
             with self._calls:
                 points = self._points
                 of_counted = [name for name, record in unique.items() if self._counts.holds(record.snippet.tenant)]
@@ -105,12 +105,15 @@ class QdrantStore:
                             self._counts.change(tenant, before[each.id].words, by=-1)
                         self._counts.change(tenant, each.words.keys(), by=1)
 
-    def _point(self, name: Id, record: SnippetRecord) -> Point:
-        snippet, vector, words = record
-        check_vectors(vector, words, dimension=self._dimension, what=f"step {snippet.step!r}")
-        labels = {label_index(kind, value): 1.0 for kind in LABEL_FIELDS for value in snippet.intent.of(kind)}
-        dense = as_kept(np.asarray(vector, np.float32)).tolist()
-        return Point(name, dense, words_as_kept(words), labels, self._kept(to_payload(snippet)))
+    def _points_of(self, records: Mapping[Id, SnippetRecord]) -> list[Point]:
+        for snippet, vector, words in records.values():
+            check_vectors(vector, words, dimension=self._dimension, what=f"step {snippet.step!r}")
+        vectors = as_kept(np.asarray([record.vector for record in records.values()], np.float32)).tolist()
+        made = []
+        for (name, (snippet, _, words)), dense in zip(records.items(), vectors, strict=True):
+            labels = {label_index(kind, value): 1.0 for kind in LABEL_FIELDS for value in snippet.intent.of(kind)}
+            made.append(Point(name, dense, words_as_kept(words), labels, self._kept(to_payload(snippet))))
+        return made
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Rank the snippets of a tenant exactly; see `SnippetStore.rank`."""
