@@ -105,9 +105,8 @@ def snippet(**fields: object) -> MemorySnippet:
 
 def likeness(question: str, made: MemorySnippet) -> tuple[float, float]:
     """How alike a question and a snippet are: by vectors, and by the words they share."""
-    embedder, lexical = StaticEmbedder(), LexicalEncoder()
+    embedder, words = StaticEmbedder(), LexicalEncoder().query(question)
     (record,) = make_records([made], embedder=embedder)
-    words = lexical.query(question)
     shared = sum(weight * record.words.get(index, 0.0) for index, weight in words.items())
     return float(record.vector @ embedder.embed([question])[0]), shared
 
