@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from decimal import ROUND_FLOOR, Decimal
-from functools import lru_cache
 from itertools import chain
 from typing import Any
 from zlib import crc32
@@ -49,7 +48,7 @@ def label_index(kind: LabelKind, value: str) -> int:
     return crc32(f"{kind.value}\0{value}".encode())
 
 
-@lru_cache(maxsize=64)  # steps that came together have one
+@text_cache(maxsize=64)  # steps that came together have one
 def clock(seconds: float) -> str:
     """A time as RFC 3339 writes it, with as many digits as bring the same number back.
 
