@@ -273,7 +273,7 @@ def explain(
 def _of_filter(result: RetrievalResult) -> Iterator[str]:
     labels = result.intent_filter.labels()
     if not labels:
-        yield "The question licenses no label: similarity alone ranks."
+        yield "The question licenses no label: similarity ranks, with what else is named here."
         return
     how = "weighed beside similarity" if result.ranking is Ranking.WEIGHED else "label density decides"
     yield f"The question asks for {labels_in_words(labels)}: {how}."

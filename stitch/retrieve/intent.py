@@ -37,6 +37,7 @@ from stitch.core import (
     snippet_id,
 )
 from stitch.core.cancellation import check_canceled
+from stitch.core.intent import labels_in_words
 from stitch.core.ranking import density, matcher
 from stitch.core.results import MOST_FILLING
 from stitch.core.text_cache import register_cache
@@ -210,6 +211,8 @@ class IntentRetriever:
             selection = Selection(request.intent_filter, reasons, made_by=FilterMaker.PERSON)
         vocabulary, question = self._vocabulary(inventory), read_request(request)
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
+        if lacking := [label for label in labels if request.intent_filter and not inventory.count(label)]:
+            selection = selection._replace(reasons=(*selection.reasons, f"no step carries {labels_in_words(lacking)}"))
         return _Search(
             request=request,
             turns=turns,
