@@ -143,6 +143,8 @@ def _nothing_relevant(result: RetrievalResult) -> str:
     from stitch.retrieve.relevance import unlikely
 
     reasons = (each.reason for each in result.trace if each.what == WITHHELD)
+    if (least := result.request.min_trust) is not None and not result.relevance:
+        return f"{WITHHELD}: no step of trust {least.value!r} or more"
     return f"{WITHHELD}: {next(reasons, None) or unlikely(result.relevance or 0.0)}"
 
 
