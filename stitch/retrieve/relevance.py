@@ -307,7 +307,7 @@ class RelevanceRetriever:
         if least is not None:
             hits = tuple(hit for hit in hits if (hit.relevance or 0.0) >= least)
         else:
-            withheld, why = self._withheld(ranked, evidence, few=few)
+            withheld, why = self._withheld(ranked, chances.result, words=evidence.words, few=few)
             hits, trace = tuple(hit for hit in hits if hit.snippet.id not in withheld), (*trace, *why)
         kept = hits[: request.depth]
         kept = kept if request.min_share is None else leading(kept, share=request.min_share)
@@ -325,13 +325,12 @@ class RelevanceRetriever:
         return replace(found, hits=(*found.hits, *behind))
 
     def _withheld(
-        self, ranked: RetrievalResult, evidence: Evidence, *, few: bool
+        self, ranked: RetrievalResult, anything: float, *, words: int, few: bool
     ) -> tuple[frozenset[str], tuple[Decision, ...]]:
         """The ids of hits of talks that hardly bear on the question, and why they are left out."""
-        talks = self._estimator.talks(ranked, words=evidence.words)
+        talks = self._estimator.talks(ranked, words=words)
         if talks and len(talks) < len(ranked.hits):  # what else is in the memory says nothing of talks
-            evidence = self._estimator.evidence(ranked.request, talks, few=few)
-        anything = relevance(evidence).result
+            anything = relevance(self._estimator.evidence(ranked.request, talks, few=few)).result
         if not talks or anything >= LEAST:
             return frozenset(), ()
         decision = Decision(WITHHELD, {"chance": anything, "least": LEAST}, unlikely(anything))
