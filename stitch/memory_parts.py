@@ -174,7 +174,7 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
 
         store = PastStore(store, ingestor=ingestor, moment=request.as_of)
     estimator = RelevanceEstimator(store, embedder=ingestor.embedder)
-    retriever = RelevanceRetriever(retriever, estimator=estimator, judge=parts.judge)
+    retriever = RelevanceRetriever(retriever, estimator=estimator, judge=parts.judge, diverse=diverse)
     return AwaitedVectorsRetriever(retriever, lacking=ingestor.worker.lacking)
 
 

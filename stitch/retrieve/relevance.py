@@ -288,8 +288,10 @@ class RelevanceRetriever:
         *,
         estimator: RelevanceEstimator,
         judge: RelevanceJudge | None = None,
+        diverse: bool = False,
     ) -> None:
-        self.mode = retriever.mode
+        """`diverse` says that the other retriever chooses anew for each number of hits."""
+        self.mode, self._diverse = retriever.mode, diverse
         self._retriever, self._estimator, self._judge = retriever, estimator, judge
 
     def search(self, request: SearchRequest) -> RetrievalResult:
@@ -297,13 +299,13 @@ class RelevanceRetriever:
 
         Whether anything bears on it does not depend on how many hits are asked for.
         """
-        found = self._retriever.search(request)
-        ranked = self._with_more(found, request)
+        deeper = request if self._diverse or request.depth >= FIRST else request.model_copy(update={"k": FIRST})
+        ranked = self._retriever.search(deeper)
         few = len(ranked.hits) < max(request.depth, FIRST)
         evidence = self._estimator.evidence(request, ranked.hits, few=few)
         chances = relevance(evidence)
         hits = tuple(map(ScoredSnippet.bearing, ranked.hits, chances.hits))
-        trace, least = found.trace, request.min_relevance
+        trace, least = ranked.trace, request.min_relevance
         if least is not None:
             hits = tuple(hit for hit in hits if (hit.relevance or 0.0) >= least)
         else:
@@ -314,15 +316,7 @@ class RelevanceRetriever:
         if least is not None and kept and self._judge is not None:
             kept, decision = _judged(self._judge, request.query, kept)
             trace = (*trace, decision)
-        return self._with(replace(found, relevance=chances.result, trace=trace), kept)
-
-    def _with_more(self, found: RetrievalResult, request: SearchRequest) -> RetrievalResult:
-        """The hits, and what stands behind them, as far as it takes to say whether anything bears on the question."""
-        if len(found.hits) < request.depth or request.depth >= FIRST:
-            return found
-        more, own = request.model_copy(update={"k": FIRST}), {hit.snippet.id for hit in found.hits}
-        behind = (hit for hit in self._retriever.search(more).hits if hit.snippet.id not in own)
-        return replace(found, hits=(*found.hits, *behind))
+        return self._with(replace(ranked, request=request, relevance=chances.result, trace=trace), kept)
 
     def _withheld(
         self, ranked: RetrievalResult, anything: float, *, words: int, few: bool
