@@ -91,8 +91,9 @@ def command(
             click.echo("stitch: this memory is empty; `stitch ingest FILE` fills it", err=True)
     told = result.context() if as_context else describe(result, verbose=verbose)
     print_told(answer_of(result).model_dump(exclude={"context"}, exclude_unset=True), told, as_json=as_json)
-    if as_context and not as_json and result.nothing_relevant:
-        click.echo(f"stitch: {_nothing_relevant(result)}", err=True)
+    if as_context and not as_json and not told:
+        tokens = f"no step fits into {result.request.budget_tokens} tokens"
+        click.echo(f"stitch: {_nothing_relevant(result) if result.nothing_relevant else tokens}", err=True)
     if result.model_failure:
         click.echo(f"stitch: the labels were chosen without the model: {result.model_failure}", err=True)
         context.exit(ModelError.exit_code)
