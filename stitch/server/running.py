@@ -103,6 +103,8 @@ class Server(uvicorn.Server):
         """Let streams end, then what is under way."""
         self._closing()
         await super().shutdown(sockets)
+        if self.force_exit:  # the application ends all the same, or its end would be told as a failure
+            await self.lifespan.shutdown()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
