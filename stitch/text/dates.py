@@ -338,7 +338,7 @@ def _spans(text: str, asked: int | None) -> Iterator[Span]:
 
 
 def _side_of(match: re.Match[str]) -> str | None:
-    """What right before a date makes it the beginning or the end of a time."""
+    """The kind of word right before a date that makes it the beginning or the end of a time."""
     begins = min(match.start(name) for name, said in match.groupdict().items() if said and name != "at")
     side = _SIDE.search(match.string, max(0, begins - _SIDE_CHARS), begins)
     return side.lastgroup if side and not side["apart"] else None
