@@ -34,7 +34,7 @@ from stitch.retrieve.kinds import running
 from stitch.retrieve.question import read_request
 from stitch.text.dates import MONTH, WEEKDAY
 from stitch.text.languages import content_stems, is_foreign, language_of
-from stitch.text.words import stem, words
+from stitch.text.words import stem, word_set, words
 
 if TYPE_CHECKING:
     from stitch.lm import LanguageModel
@@ -192,6 +192,21 @@ def _shipped() -> StaticEmbedder:
     return StaticEmbedder()
 
 
+_OF_A_TALK = frozenset(
+    map(
+        stem,
+        word_set(
+            """
+            give make list show tell sum summary summarize summarise recap overview outline gist whole entire main key
+            important short brief quick point topic theme takeaway action item meeting conversation chat talk discussion
+            discuss session call thread dialogue transcript exchange far today part took place came come happen decision
+            """
+        ),
+    )
+)
+"""Words of a question for a talk as a whole, which hardly says of itself that it is one."""
+
+
 class RelevanceEstimator:
     """Tells of hits how likely it is that they bear on the question.
 
@@ -206,13 +221,15 @@ class RelevanceEstimator:
         """The hits to which chances are fitted: of talks in English, whose vectors are of the shipped table.
 
         Where somebody, or a model, chose labels and steps carry them, these say more; what was on a day, or came first,
-        is asked for in hardly a word, of which the question has so many; and who asks for help is answered by what
-        shall always be done.
+        is asked for in hardly a word, of which the question has so many; who asks for help is answered by what shall
+        always be done; and who asks for a talk as a whole by any of it.
         """
         chosen = found.rule.is_strict and any(hit.density for hit in found.hits)
         standing = any(hit.parts.get("standing") for hit in found.hits)
         question = read_request(found.request)
         if chosen or standing or question.spans or words <= 1 + abs(question.order):
+            return ()
+        if _OF_A_TALK.issuperset(content_stems(question.text)):
             return ()
         if not self._fitted or is_foreign(language_of(found.request.query)):
             return ()

@@ -169,6 +169,16 @@ def test_what_is_added_late_happened_when_it_says(tmp_path):
         assert "<step 1 Ann" in memory.search("What did Ann say on 1 January 2026?").context()
 
 
+def test_a_talk_as_a_whole_may_be_asked_for(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        for n in range(12):
+            memory.add(
+                {"role": ("Ann", "Bo")[n % 2], "content": f"The {n}th oak stands near the river."}, trajectory="t"
+            )
+        assert memory.search("Summarize the whole conversation").hits
+        assert not memory.search("Summarize the submarine engine").hits
+
+
 def test_a_talk_is_found_beside_the_run_of_an_agent_however_many_are_asked_for(memory):
     call = {"name": "read_file", "arguments": {"path": "brakes.py"}}
     for n in range(20):
