@@ -143,10 +143,10 @@ def _tell_day(as_of: str | None) -> None:
 def _nothing_relevant(result: RetrievalResult) -> str:
     from stitch.retrieve.relevance import unlikely
 
-    reasons = (each.reason for each in result.trace if each.what == WITHHELD)
-    if (least := result.request.min_trust) is not None and not result.relevance:
-        return f"{WITHHELD}: no step of trust {least.value!r} or more"
-    return f"{WITHHELD}: {next(reasons, None) or unlikely(result.relevance or 0.0)}"
+    reason = next((each.reason for each in result.trace if each.what == WITHHELD), None)
+    if reason is None and result.request.min_trust is not None and not result.relevance:
+        reason = f"no step of trust {result.request.min_trust.value!r} or more"
+    return f"{WITHHELD}: {reason or unlikely(result.relevance or 0.0)}"
 
 
 def _clocks(snippet: MemorySnippet) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -84,14 +83,12 @@ def _files_below(folder: str) -> Iterator[str]:
         )
     for parent, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not (Path(parent) / name / _MEMORY).exists()]
-        yield from (path for name in files if _is_file(path := os.path.join(parent, name)))
+        yield from (str(path) for name in files if _is_file(path := Path(parent) / name))
 
 
-def _is_file(path: str) -> bool:
+def _is_file(path: Path) -> bool:
     """Whether it is a file, or may not be looked at: who reads it says so, and goes on with the next."""
     try:
-        return stat.S_ISREG(os.stat(path).st_mode)
+        return path.is_file()
     except PermissionError:
         return True
-    except OSError:  # a link to nothing
-        return False

@@ -289,13 +289,16 @@ class Span(NamedTuple):
 
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _TO = r"\s+(?:to|until|till|through)\s+(?:the )?|(?(and)\s+and\s+(?:the )?|(?!))"
+"""What stands between two dates of which the first begins a time; behind "between", the group `and`, also "and"."""
 _DAYS_OF_MONTH = re.compile(
     r"\b(?:(?P<and>between) )?(?:from )?(?:the )?"
     rf"(?:(?P<first>{_DAY})(?:{_TO}|\s*[-–]\s*)(?P<last>{_DAY})(?: of)? (?P<month>{MONTH})"
     rf"|(?P<leading>{MONTH}) (?P<from>{_DAY})(?:{_TO}|\s*[-–]\s*)(?P<to>{_DAY}))\b(?![:/.]\d)",
     re.IGNORECASE,
 )
+"""Two days of one month, which is said once: "between 3 and 8 May", "May 3-8"."""
 _FROM_TO = re.compile(rf"\b(?:(?P<and>between)|from) (?P<first>[^,;?!]{{3,24}}?)(?:{_TO}|\s+[-–]\s+)", re.IGNORECASE)
+"""What may be a time from one date to another: where no dates stand there, the words that it becomes mean nothing."""
 
 
 def _with_sides(text: str) -> str:

@@ -84,6 +84,7 @@ def test_a_query_to_which_nothing_is_relevant_says_so_whatever_is_printed(run, m
     assert (code, out.strip()) == (0, "")
     assert "nothing relevant: the chance that anything bears on this is " in err
     assert "no step fits into 5 tokens" in run(*asked[:-2], "--context", "--context-tokens", "5")[2]
+    assert "the question has no word" in run("query", "?!", "--memory", memory, "--min-trust", "high")[1]
     assert json.loads(run(*asked, "--json")[1])["nothing_relevant"] is True
     _, near, _ = run("query", "price on day 2", "--memory", memory, "--min-share", "1", "--json")
     assert len(json.loads(near)["hits"]) == 1

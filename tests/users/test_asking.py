@@ -54,6 +54,9 @@ def test_a_filter_by_hand_decides_by_density(memory):
     densities = [hit.density for hit in result.hits]
     assert densities == sorted(densities, reverse=True)
     assert densities[0] > 0
+    assert result.reasons == ("the filter came with the request",)
+    misspelt = memory.search("price", intent_filter=IntentFilter(entity_types=("prise",)))
+    assert "no step carries entity_type 'prise'" in misspelt.reasons
 
 
 @pytest.mark.parametrize("ranking", ["auto", "strict"])
