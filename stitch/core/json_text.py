@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -17,3 +18,10 @@ def read_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def json_lines(given: Iterable[str | bytes] | str | bytes) -> Iterable[str | bytes]:
+    """The lines of JSON that somebody gives one by one, or as the whole text of their file."""
+    if isinstance(given, str):
+        return given.split("\n")
+    return given.split(b"\n") if isinstance(given, bytes) else given

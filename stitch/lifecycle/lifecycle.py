@@ -211,11 +211,11 @@ class Lifecycle:
             trajectory=None if trajectory is None else trajectory_name(trajectory),
         )
 
-    def import_lines(self, lines: Iterable[str | bytes], *, source: str = "-", again: bool = False) -> Imported:
+    def import_lines(self, lines: Iterable[str | bytes] | bytes, *, source: str = "-", again: bool = False) -> Imported:
         """Take in what `export` gave, without loss; what is there already is left alone.
 
-        All lines are given, in order; an import that was interrupted is taken up by giving them again. With `again`
-        steps that were erased here are taken in.
+        All lines are given, in order, or the whole text of their file; an import that was interrupted is taken up by
+        giving them again. With `again` steps that were erased here are taken in.
         """
         from stitch.lifecycle.erase import purge
         from stitch.lifecycle.transfer import import_lines

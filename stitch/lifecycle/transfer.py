@@ -14,6 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from stitch.core import Redaction, Rejection, Step, StepLabels, StepState, Trust
+from stitch.core.json_text import json_lines
 from stitch.core.progress import counted
 from stitch.errors import InputError, StepRejectedError, no_trajectory
 from stitch.ingest.ingestor import Ingestor
@@ -104,7 +105,7 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
 
 
 def import_lines(
-    ingestor: Ingestor, lines: Iterable[str | bytes], *, tenant: str, source: str = "-", again: bool = False
+    ingestor: Ingestor, lines: Iterable[str | bytes] | bytes, *, tenant: str, source: str = "-", again: bool = False
 ) -> Imported:
     """Take in the lines of an export under this tenant; see `Lifecycle.import_lines`.
 
@@ -135,11 +136,11 @@ class _Import:
         self._changed = set[str]()
         """Trajectories of which something comes in otherwise than it was, all if "": they are learnt anew."""
 
-    def read(self, lines: Iterable[str | bytes]) -> Iterator[_NumberedLine]:
+    def read(self, lines: Iterable[str | bytes] | bytes) -> Iterator[_NumberedLine]:
         """Yield the steps; take note of all else."""
         number = found = 0
         ended = False
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(json_lines(lines), start=1):
             text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
             if not text.strip():
                 continue

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from stitch.core.arguments import checked, telling
+from stitch.core.json_text import json_lines
 from stitch.core.process import ForkGuard
 from stitch.errors import InputError, OwnerLostError, SettingsError, StitchError, StoreError, StoreUnavailableError
 from stitch.lifecycle.folder import SERVED
@@ -302,7 +303,7 @@ def _plain_arguments(arguments: Mapping[str, Any], method: Method) -> Mapping[st
 
 def _with_lines(first: bytes, lines: Iterable[str | bytes]) -> Iterator[bytes]:
     yield first + b"\n"
-    for line in lines:
+    for line in json_lines(lines):
         text = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
         yield text.rstrip(b"\r\n") + b"\n"
 

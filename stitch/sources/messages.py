@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,6 +29,7 @@ from stitch.sources.fields import (
     time_in,
     unwrapped,
 )
+from stitch.sources.markup import unmarked
 from stitch.sources.parts import (
     first_of,
     has_parts,
@@ -67,7 +67,6 @@ _TEXT_KINDS = ("contentType", "content_type", "bodyType", "mimeType")
 _OF_MESSAGE = (("id", "message_id"), ("tool_name", "tool_name"))
 """What of a message with several results none of them has, and under which name it is kept."""
 _EVENT_KINDS = ("type", "kind", "event", "messageType")
-_MENTION = re.compile(r"<@(?P<id>\w{1,40})(?:\|[^<>]{0,80})?>")
 _REMEMBERED = 32
 _LONGEST_NAME = 64
 _KINDS = ("type", "kind", "message_type", "event")
@@ -174,7 +173,7 @@ class MessageReader:
         if (several := several_in(metadata, row["role"])) is not None:
             yield from self._several(several, row)
             return
-        written, content = _calls_and_content(row, self._named(_content_of(row)), said)
+        written, content = _calls_and_content(row, self._unmarked(_content_of(row), fields), said)
         if (origin := _told_origin(row, calls=bool(written))) is not None:
             row["origin"] = origin
         observed = first_of(metadata.get("observation"), ("results",), list)
@@ -194,12 +193,12 @@ class MessageReader:
         for result in (one for one in observed or () if isinstance(one, Mapping)):
             yield {**moment(row), **self.tools.result(result)}
 
-    def _named(self, content: Any) -> Any:
-        """A content; whom a text names by an id (`<@U2>`) is called by name."""
-        if not isinstance(content, str) or not self.people or not _MENTION.search(content):
+    def _unmarked(self, content: Any, fields: Row) -> Any:
+        """A content as a reader of its program sees it; how it is written counts as a repetition."""
+        if not isinstance(content, str) or (seen := unmarked(content, fields, self.people)) == content:
             return content
         self.repeated.append({"content": content})
-        return _MENTION.sub(lambda found: f"@{self.people.get(found['id'], found['id'])}", content)
+        return seen
 
     def _several(self, results: list[dict[str, Any]], message: Row) -> Iterator[Row]:
         """The results that a message holds; what else it says stands beside the first of them."""

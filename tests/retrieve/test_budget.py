@@ -106,6 +106,13 @@ def test_who_spoke_when_where_and_what_for_are_said_when_they_change() -> None:
     ]  # fmt: skip
 
 
+def test_the_zone_of_a_time_is_said_where_it_is_not_that_of_the_line_above() -> None:
+    times = ["2026-05-01T10:00+02:00", "2026-05-01T10:40+0200", "2026-05-01T09:30Z", "2026-05-01 08:20", 1777626000.0]
+    shown = fit_context([hit("a b", position=at, happened=time) for at, time in enumerate(times)], budget_tokens=300)
+    assert re.findall(r"<step \d user ?(.*)>", shown.text.replace(" in t>", ">")) == [
+        "on 1 May 2026 10:00+02:00", "", "at 09:30Z", "at 08:20", "at 09:00"]  # fmt: skip
+
+
 def test_a_day_is_said_once_and_its_clock_when_another_hour_begins() -> None:
     moments = [
         NOON, NOON + 3_540, NOON + 3_600, NOON + 86_400, "2025-11-22", "1:56 pm on 22 November, 2025",
@@ -115,7 +122,7 @@ def test_a_day_is_said_once_and_its_clock_when_another_hour_begins() -> None:
     said = heads([hit("a", position=place, happened=moment) for place, moment in enumerate(moments)])
     assert [head.removesuffix(" in t").partition(" user")[2].strip() for head in said] == [
         "on 21 Nov 2025 12:00", "", "at 13:00", "on 22 Nov 12:00", "", "at 13:56",
-        "at 23:07", "on 3 Jan 2026", "at 00:30", "on 4 Jan 09:05",
+        "at 23:07", "on 3 Jan 2026", "at 00:30", "on 4 Jan 09:05+02:00",
         "on Tuesday", "",
     ]  # fmt: skip
 

@@ -97,6 +97,8 @@ def test_lines_are_taken_in_as_they_come_and_an_error_of_theirs_is_the_callers(
         assert copy.lifecycle.import_lines(iter(lines)).steps == 600
         bad = ["no line of an export"]
         assert copy.lifecycle.import_lines(bad) == own.lifecycle.import_lines(bad)
+        for whole in ("\n".join(lines), "\r\n".join(lines).encode()):
+            assert copy.lifecycle.import_lines(whole).known == own.lifecycle.import_lines(whole).known == 600
 
         with pytest.raises(StitchError, match="more than 8388608 bytes"):
             copy.lifecycle.import_lines(["x" * 9_000_000])

@@ -100,6 +100,19 @@ def test_a_channel_whose_days_are_files_is_one_trajectory_of_people_with_names(t
         ("bees", f"2026-05-0{day}-0", "Ute Brandt", "Ask @Ute Brandt about hive two") for day in (1, 2)]  # fmt: skip
 
 
+def test_marks_of_slack_are_read_as_its_reader_sees_them_and_no_others(tmp_path):
+    marked = ("See <https://a.org/p|the plan>, <https://a.org/x>, <mailto:u@a.org|u@a.org> in <#C1|bees>, "
+              "<!here> <!subteam^S1|@hive> <@U7|ute>: R&amp;D &lt;3")  # fmt: skip
+    said = {"type": "message", "user": "U8", "text": marked}
+    seen = [write(tmp_path / f"{name}.json", [{**said, **more}])
+            for name, more in (("a", {"ts": "1778000001.000100"}), ("b", {"ts": 1778000001}))]  # fmt: skip
+    texts = [item.step.content for file in seen for item in FileSource(file) if isinstance(item, SourcedStep)]
+    assert texts == [
+        "See the plan (https://a.org/p), https://a.org/x, u@a.org in #bees, @here @hive @ute: R&D <3",
+        marked,
+    ]
+
+
 def test_one_time_of_a_text_settles_the_order_of_day_and_month_of_those_before_it(tmp_path):
     chat = b"3/4/26, 9:15 AM - Ida: Is the oven on?\n3/4/26, 9:16 AM - Ole: Yes.\n3/21/26, 1:00 PM - Ida: Still?\n"
     items = FileSource(write(tmp_path / "chat.txt", chat))

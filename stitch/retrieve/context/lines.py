@@ -20,6 +20,8 @@ _PLAIN_WORD = r"(?!(?:and|at|on|in|recorded|about|low|superseded|because)\b)[\w.
 _PLAIN = re.compile(rf"(?!\d){_PLAIN_WORD}(?: {_PLAIN_WORD})*")
 """A name that needs no quotes: it cannot be taken for the number of a step, nor for what else is said of a line."""
 _CLOCK = re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?::\d\d(?:[.,]\d+)?)?(?: ?([ap])\.?m\b)?", re.IGNORECASE)
+_ZONE = re.compile(r" ?(?:Z|UTC|([+-]\d\d):?(\d\d))\b")
+_UTC = "Z"
 _MIDNIGHT = "00:00"
 """What a day is said with that is no more than a day."""
 
@@ -30,8 +32,8 @@ def standing(
     """The header of a line: step, speaker, time and place, as far as the line above does not tell.
 
     Who spoke is always told, for few readers look up; when, if it is known: the day, and on the same day the clock
-    where another hour has begun. Where nobody knows when it happened, `recorded` tells when the memory took it in, in
-    UTC.
+    where another hour has begun, with its zone where that is neither UTC nor the zone of the line above. Where nobody
+    knows when it happened, `recorded` tells when the memory took it in, in UTC.
     `others` are the places of further steps of its trajectory on which the line stands.
     """
     if elsewhere := above is None or above.trajectory != snippet.trajectory:
@@ -66,14 +68,17 @@ def _when(moment: float | str, before: float | str | None, *, day_is: str, clock
     """
     if moment == before:
         return ""
-    day, time = _told(moment)
+    day, time, zone = _told(moment)
     if day is None:
         return f" {day_is} {named(clock(moment))}"
-    day_before, time_before = (None, "") if before is None else _told(before)
+    day_before, time_before, zone_before = (None, "", "") if before is None else _told(before)
     if clock_is is None:
-        time = ""
+        time = zone = zone_before = ""
+    same_hour = time[:2] == time_before[:2] and zone == zone_before
+    if zone != zone_before and (zone_before or zone != _UTC):
+        time += zone
     if day == day_before:
-        return f" {clock_is} {time}" if time and time[:2] != time_before[:2] else ""
+        return f" {clock_is} {time}" if time and not same_hour else ""
     said = date.fromordinal(day)
     written = f"{said.day} {MONTHS[said.month - 1].title()}"
     if day_before is None or date.fromordinal(day_before).year != said.year:
@@ -82,14 +87,26 @@ def _when(moment: float | str, before: float | str | None, *, day_is: str, clock
 
 
 @text_cache(maxsize=4096)
-def _told(moment: float | str) -> tuple[int | None, str]:
-    """The day of a moment, counted as `date.toordinal` does, and its hour and minute, as far as it tells them."""
+def _told(moment: float | str) -> tuple[int | None, str, str]:
+    """The day of a moment, counted as `date.toordinal` does, its hour and minute, and its zone ("Z", "+02:00"), as far
+    as it tells them.
+    """
     written = clock(moment)
     day, found = day_of(written), _CLOCK.search(written)
     if found is None:
-        return day, ""
+        return day, "", ""
     hour = int(found[1])
     if found[3]:
         hour = hour % 12 + 12 * (found[3] in "pP")
     time = f"{hour:02}:{found[2]}"
-    return day, "" if time == _MIDNIGHT or hour > 23 else time
+    if time == _MIDNIGHT or hour > 23:
+        return day, "", ""
+    return day, time, _zone(written[found.end() :]) if isinstance(moment, str) else _UTC
+
+
+def _zone(rest: str) -> str:
+    """The zone that what stands behind a time begins with; empty if it has none."""
+    zone = _ZONE.match(rest)
+    if zone is None:
+        return ""
+    return f"{zone[1]}:{zone[2]}" if zone[1] and int(zone[1] + zone[2]) else _UTC
