@@ -1,6 +1,8 @@
 """How many examples the properties are tried on, that a run tries the same ones as the last, where tests write,
 and how conversations are written that several of them read."""
 
+from __future__ import annotations
+
 import gc
 import json
 import os
@@ -11,13 +13,13 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
-from stitch import Memory, open_memory
-from stitch.core import Step, ToolCall
+if TYPE_CHECKING:
+    from stitch import Memory, Step
 
 # What tests start finds `doubles` and `contracts`, as they do.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))))
@@ -61,6 +63,8 @@ _LINE = re.compile(r"(?:tool (?P<tool>\S+)|(?P<role>\S+)):(?P<text>.*?)(?: ?\|\|
 
 
 def _step(line: str, name: str) -> Step:
+    from stitch import Step, ToolCall  # here, as below: who hands tests out to others runs none
+
     match = _LINE.fullmatch(line)
     assert match is not None, f"a line is `role: what it says`: {line!r}"
     calls = (ToolCall(name=match["call"], arguments=json.loads(match["arguments"])),) if match["call"] else ()
@@ -78,6 +82,8 @@ def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     """A memory that holds nothing yet."""
+    from stitch import open_memory
+
     with open_memory(tmp_path / "m") as opened:
         yield opened
 

@@ -1,7 +1,7 @@
 """No module imports itself round a circle, at any depth: imports inside functions and for types count."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -42,9 +42,9 @@ class Imports(ast.NodeVisitor):
         self.found += [(node.module or "", alias.name) for alias in node.names]
 
 
-def imports_of(name: str, text: str, known: Mapping[str, object]) -> set[str]:
+def imports_of(name: str, tree: ast.Module, known: Mapping[str, object]) -> set[str]:
     visitor = Imports()
-    visitor.visit(ast.parse(text))
+    visitor.visit(tree)
     wanted = {f"{module}.{member}" if f"{module}.{member}" in known else module for module, member in visitor.found}
     return wanted & known.keys() - {name}
 
@@ -59,9 +59,9 @@ def circle_in(graph: Mapping[str, set[str]]) -> list[str] | None:
 
 
 @pytest.fixture(scope="module")
-def graph() -> dict[str, set[str]]:
+def graph(parsed: Callable[[Path], ast.Module]) -> dict[str, set[str]]:
     known = modules()
-    return {name: imports_of(name, file.read_text(encoding="utf-8"), known) for name, file in known.items()}
+    return {name: imports_of(name, parsed(file), known) for name, file in known.items()}
 
 
 def test_no_modules_import_each_other_in_a_circle(graph):

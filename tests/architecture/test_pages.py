@@ -59,49 +59,48 @@ def parse(arguments: list[str], *, of: click.Command = cli, parent: click.Contex
         parse(rest, of=found, parent=context)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
-def test_commands_on_a_page_are_commands_with_such_options(page: Path) -> None:
-    for line in commands(page):
+def test_commands_on_a_page_are_commands_with_such_options() -> None:
+    for page, line in ((each, line) for each in PAGES for line in commands(each)):
         words = itertools.dropwhile(lambda word: word != "stitch", shlex.split(line))
         try:
             parse(list(itertools.takewhile(lambda word: word not in (">", "|"), words))[1:])
         except click.UsageError as error:
             if "No such file" in error.format_message():  # a file that the commands before it make
                 continue
-            pytest.fail(f"{line!r}: {error.format_message()}")
+            pytest.fail(f"{named(page)}: {line!r}: {error.format_message()}")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
-def test_modules_and_targets_that_a_page_runs_are_there(page: Path) -> None:
-    text = "\n".join(blocks(page, "", "bash", "sh"))
+def test_modules_and_targets_that_a_page_runs_are_there() -> None:
     targets = re.findall(r"^(\S+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    assert [name for name in re.findall(r"^make (\S+)", text, re.MULTILINE) if name not in targets] == []
-    assert [name for name in re.findall(r"python -m (stitch[\w.]*)", text) if find_spec(name) is None] == []
+    for page in PAGES:
+        text = "\n".join(blocks(page, "", "bash", "sh"))
+        lost = [name for name in re.findall(r"^make (\S+)", text, re.MULTILINE) if name not in targets]
+        lost += [name for name in re.findall(r"python -m (stitch[\w.]*)", text) if find_spec(name) is None]
+        assert lost == [], named(page)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
-def test_files_that_a_page_names_are_there(page: Path) -> None:
-    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
-    places = (ROOT, page.parent, *(ROOT / room for room in ROOMS))
-    missing = [
-        name
-        for name in FILE.findall(text)
-        if name not in OF_USERS
-        and "NAME" not in name
-        and not any((place / name).exists() for place in places)
-        and not list(page.parent.rglob(name))
-    ]
-    assert missing == []
+def test_files_that_a_page_names_are_there() -> None:
+    for page in PAGES:
+        places = (ROOT, page.parent, *(ROOT / room for room in ROOMS))
+        missing = [
+            name
+            for name in FILE.findall(BLOCK.sub("", page.read_text(encoding="utf-8")))
+            if name not in OF_USERS
+            and "NAME" not in name
+            and not any((place / name).exists() for place in places)
+            and not list(page.parent.rglob(name))
+        ]
+        assert missing == [], named(page)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
-def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+def test_links_of_a_page_lead_somewhere() -> None:
     lost = []
-    for link in LINK.findall(BLOCK.sub("", page.read_text(encoding="utf-8"))):
-        name, _, anchor = link.partition("#")
-        target = page.parent / name if name else page
-        if "://" not in link and not (target.exists() and (not anchor or anchor in anchors(target))):
-            lost.append(link)
+    for page in PAGES:
+        for link in LINK.findall(BLOCK.sub("", page.read_text(encoding="utf-8"))):
+            name, _, anchor = link.partition("#")
+            target = page.parent / name if name else page
+            if "://" not in link and not (target.exists() and (not anchor or anchor in anchors(target))):
+                lost.append((named(page), link))
     assert lost == []
 
 
@@ -123,11 +122,9 @@ def test_every_figure_of_the_first_page_stands_beside_its_command() -> None:
     assert [figure for figure in figures if figure not in there] == []
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name == "README.md" and page.parts[len(ROOT.parts)] in ROOMS], ids=named
-)
-def test_the_page_of_a_room_fits_a_screen_and_a_half(page: Path) -> None:
-    assert len(page.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+def test_the_page_of_a_room_fits_a_screen_and_a_half() -> None:
+    pages = [page for page in PAGES if page.name == "README.md" and page.parts[len(ROOT.parts)] in ROOMS]
+    assert [named(page) for page in pages if len(page.read_text(encoding="utf-8").splitlines()) > MOST_LINES] == []
 
 
 def test_every_room_has_a_page() -> None:

@@ -4,9 +4,12 @@
 versions; the folder of the second was left by a process that was killed, that of the last was once the second's.
 """
 
-import re
+import io
+import lzma
+import shutil
 import sqlite3
 import tarfile
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -30,19 +33,34 @@ TEXTS = [
 ]
 
 
+Made = Callable[[str], Path]
+
+
 @pytest.fixture(params=[1, 2, 6])
 def version(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
-def made(name: str, to: Path) -> Path:
-    """What a version made, alone: the logs of the engine beside it are many zeros."""
-    version = re.match(r"v\d+", name)
-    assert version is not None
-    with tarfile.open(FIXTURES / f"{version[0]}.tar.xz") as archive:
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11 has it from 3.11.4 on
-        archive.extractall(to, [each for each in archive if Path(each.name).parts[0] == name])
-    return to / name
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is in all archives, taken out once: the logs of the engine in them are many zeros."""
+    folder = tmp_path_factory.mktemp("archives")
+    for file in FIXTURES.glob("v*.tar.xz"):
+        with tarfile.open(fileobj=io.BytesIO(lzma.decompress(file.read_bytes()))) as archive:
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11 has it from 3.11.4 on
+            archive.extractall(folder)
+    return folder
+
+
+@pytest.fixture
+def made(archives: Path, tmp_path: Path) -> Made:
+    """What a version made, in a copy of one's own."""
+
+    def copy(name: str) -> Path:
+        take = shutil.copytree if (archives / name).is_dir() else shutil.copy
+        return Path(take(archives / name, tmp_path / name))
+
+    return copy
 
 
 def check(memory: Memory) -> None:
@@ -62,8 +80,8 @@ def check(memory: Memory) -> None:
     assert "Olympus" in memory.search("Which hotel?").hits[0].snippet.text
 
 
-def test_a_folder_of_an_earlier_version_opens_or_says_what_brings_it_over(tmp_path: Path, version: int) -> None:
-    folder, refused = made(f"v{version}", tmp_path), None
+def test_a_folder_of_an_earlier_version_opens_or_says_what_brings_it_over(made: Made, version: int) -> None:
+    folder, refused = made(f"v{version}"), None
     try:
         open_memory(folder, tenant="ann").close()
     except StitchError as error:
@@ -80,22 +98,22 @@ def test_a_folder_of_an_earlier_version_opens_or_says_what_brings_it_over(tmp_pa
         assert [entry.step.content for entry in memory.steps("other")] == ["Something of bob's."]
 
 
-def test_a_backup_of_an_earlier_version_is_restored(tmp_path: Path, version: int) -> None:
-    assert restore_memory(made(f"v{version}-backup", tmp_path), memory=tmp_path / "new").disagreements == 0
+def test_a_backup_of_an_earlier_version_is_restored(made: Made, tmp_path: Path, version: int) -> None:
+    assert restore_memory(made(f"v{version}-backup"), memory=tmp_path / "new").disagreements == 0
     with open_memory(tmp_path / "new", tenant="ann") as memory:
         check(memory)
 
 
-def test_an_export_of_an_earlier_version_is_imported(tmp_path: Path, version: int) -> None:
+def test_an_export_of_an_earlier_version_is_imported(made: Made, tmp_path: Path, version: int) -> None:
     with open_memory(tmp_path / "new", tenant="ann") as memory:
-        lines = made(f"v{version}.jsonl", tmp_path).read_text().splitlines()
+        lines = made(f"v{version}.jsonl").read_text().splitlines()
         imported = import_lines(memory._ingestor, lines, tenant="ann")
         assert (imported.steps, imported.rejections) == (6, ())
         check(memory)
 
 
-def test_a_folder_of_a_later_version_is_not_touched(tmp_path: Path) -> None:
-    folder = made("v6", tmp_path)
+def test_a_folder_of_a_later_version_is_not_touched(made: Made, tmp_path: Path) -> None:
+    folder = made("v6")
     with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
         db.execute(f"PRAGMA user_version = {VERSION + 1}")
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}

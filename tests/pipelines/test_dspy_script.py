@@ -101,9 +101,9 @@ def test_lessons_need_labels(tmp_path: Path) -> None:
         WindowLessons(data)
 
 
-@pytest.fixture
-def opened(tmp_path):
-    data = write_asked_days(tmp_path / "asked", trajectories=4, steps=96)
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    data = write_asked_days(tmp_path_factory.mktemp("days") / "asked", trajectories=4, steps=96)
     with ExitStack() as stack:
         yield open_task("statements", data, valid=None, tenant=None, seed=0, stack=stack)
 

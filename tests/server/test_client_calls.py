@@ -24,8 +24,13 @@ from stitch.testing.model import LoopbackProvider
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Memory]:
     with open_memory(tmp_path / "m") as memory:
-        memory.add_many([Step(role="user", content=f"Note {number}.") for number in range(600)], trajectory="t")
+        memory.add(Step(role="user", content="Note 0."), trajectory="t")
         yield memory
+
+
+def note_more(memory: Memory) -> None:
+    """So many that they come in several pieces, 600 in all."""
+    memory.add_many([Step(role="user", content=f"Note {number}.") for number in range(1, 600)], trajectory="t")
 
 
 @pytest.fixture
@@ -79,6 +84,7 @@ def test_what_only_reads_is_given_up_when_whoever_asked_has_left(
 
 
 def test_items_come_as_they_are_read_and_what_is_not_read_is_left(own: Memory, other: Memory) -> None:
+    note_more(own)
     steps = other.steps("t")
     assert next(steps).position == 0
     assert other.status().accepted == 600, "another call meanwhile has a connection of its own"
@@ -92,6 +98,7 @@ def test_items_come_as_they_are_read_and_what_is_not_read_is_left(own: Memory, o
 def test_lines_are_taken_in_as_they_come_and_an_error_of_theirs_is_the_callers(
     own: Memory, other: Memory, tmp_path: Path
 ) -> None:
+    note_more(own)
     lines = list(own.lifecycle.export())
     with open_memory(tmp_path / "copy"), open_memory(tmp_path / "copy") as copy:
         assert copy.lifecycle.import_lines(iter(lines)).steps == 600

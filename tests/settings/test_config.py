@@ -140,7 +140,7 @@ def test_the_values_of_settings_are_plain(monkeypatch):
     assert set(values) == set(Settings.model_fields)
 
 
-@pytest.mark.parametrize("text", ["k: " + "[" * 1_100 + "]" * 1_100, "k: " + "9" * 50_000, "? " * 3_000 + "a"])
+@pytest.mark.parametrize("text", ["k: " + "[" * 700 + "]" * 700, "k: " + "9" * 50_000, "? " * 3_000 + "a"])
 def test_a_file_made_to_break_the_reader_is_told_of_in_one_line(tmp_path, text):
     file = tmp_path / "s.yaml"
     file.write_text(text)

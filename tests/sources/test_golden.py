@@ -6,20 +6,16 @@ UTF-8) and what is read. `STITCH_TEST_GOLDEN=write` writes anew what is read; lo
 
 import base64
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from doubles.golden import compare
 from stitch.core import Rejection, SourcedStep
 from stitch.sources import FileSource
 
 GOLDEN = sorted(Path(__file__).with_name("golden").glob("*.jsonl"))
-CASES = {path.stem: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] for path in GOLDEN}
-BEHAVIORS = [
-    (name, behavior) for name, cases in CASES.items() for behavior in dict.fromkeys(c["behavior"] for c in cases)
-]
 
 
 def told(item: SourcedStep | Rejection) -> dict[str, Any]:
@@ -30,26 +26,12 @@ def told(item: SourcedStep | Rejection) -> dict[str, Any]:
     return {"line": item.line, "trajectory": item.trajectory, "step": step}
 
 
-@pytest.fixture
-def read(tmp_path: Path):
-    def call(case: dict[str, Any]) -> list[dict[str, Any]]:
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)
+def test_files_of_other_programs_are_read(tmp_path: Path, golden: Path) -> None:
+    lines = []
+    for case in map(json.loads, golden.read_text(encoding="utf-8").splitlines()):
         path = tmp_path / "run-1" / case["file"]
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(base64.b64decode(case["base64"]) if "base64" in case else case["text"].encode())
-        return [told(item) for item in FileSource(path)]
-
-    return call
-
-
-@pytest.mark.parametrize(("name", "behavior"), BEHAVIORS)
-def test_files_of_other_programs_are_read(read, name: str, behavior: str) -> None:
-    for case in CASES[name]:
-        if case["behavior"] == behavior:
-            now = read(case)
-            if os.environ.get("STITCH_TEST_GOLDEN") == "write":
-                case["read"] = now
-            else:
-                assert now == case["read"], case.get("text", case["file"])
-    if os.environ.get("STITCH_TEST_GOLDEN") == "write":
-        lines = [json.dumps(case, ensure_ascii=False) + "\n" for case in CASES[name]]
-        Path(__file__).with_name("golden").joinpath(f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+        lines.append(json.dumps({**case, "read": list(map(told, FileSource(path)))}, ensure_ascii=False) + "\n")
+    compare(golden, "".join(lines))

@@ -110,12 +110,12 @@ def test_a_search_makes_three_requests_or_five(qdrant: LoopbackQdrant) -> None:
         store.put(random_records(rng, 400))
         store.rank(random_query(rng)[0])  # words are counted once
         counts = []
-        for _ in range(50):
+        for _ in range(20):
             query, _ = random_query(rng)
             before = len(qdrant.requests)
             store.rank(replace(query, labels={}))
             counts.append(len(qdrant.requests) - before)
-    assert sorted(counts)[25] <= 3
+    assert sorted(counts)[10] <= 3
     assert max(counts) <= 5
 
 

@@ -60,7 +60,7 @@ def whole(projection: ThemeProjection) -> Any:
     return everything(projection), near, upkeep.measures(), upkeep.grouping.next, upkeep.grouping.merged_into
 
 
-@settings(max_examples=12)
+@settings(max_examples=settings().max_examples // 2)
 @given(
     seed=st.integers(0, 1_000),
     parts=st.lists(st.tuples(st.integers(1, 40), st.sampled_from(["goes on", "ends", "is interrupted"])), max_size=12),
