@@ -35,12 +35,13 @@ def noun_phrases(text: str) -> list[NounPhrase]:
     after_determiner = False
     for token in _TOKEN.finditer(text[:MAX_READ_CHARS].replace("’", "'")):
         word = token.group().lower()
-        named = word[0].isalnum() and word not in FUNCTION_WORDS and (bool(run) or not word.endswith("ly"))
+        named = word not in FUNCTION_WORDS and word[0].isalnum() and (bool(run) or not word.endswith("ly"))
         if named and is_verb(word):
             named = after_determiner or (bool(run) and word.endswith(("ing", "er", "ion")))
         if not named:
-            _close(phrases, run, start)
-            run = []
+            if run:
+                _close(phrases, run, start)
+                run = []
             after_determiner = word in _DETERMINERS or (after_determiner and word in ADJECTIVES)
             continue
         if not run:

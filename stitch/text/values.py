@@ -31,16 +31,12 @@ SHAPES = word_set("url email error file function price identifier date time phon
 
 PLACE_SUFFIX = word_list("places")
 ORGANIZATION_SUFFIX = word_list("organizations")
-_PLACE_BEFORE = re.compile(
-    r"\b(?:in|to|from|near|around|at|leaving|visit|visiting|reach|toward|towards)\s(?:the\s)?$", re.I
-)
+_PLACE_BEFORE = re.compile(r"\b(?:in|to|from|near|around|at|leaving|visit|visiting|reach|toward|towards)\s(?:the\s)?$")
 _PERSON_BEFORE = re.compile(
     r"\b(?:mr|mrs|ms|dr|prof|sir|i am|i'm|my name is|name is|this is|called|by|with|directed by|starring|friend|brother"
-    r"|sister|wife|husband|boss|doctor)\.?\s$",
-    re.IGNORECASE,
+    r"|sister|wife|husband|boss|doctor)\.?\s$"
 )
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“]|\s-)\s*$")
-_CALENDAR = re.compile(rf"(?:{MONTH}|{WEEKDAY}s?)$", re.I)
+_CALENDAR = re.compile(rf"(?:{MONTH}|{WEEKDAY}s?)$")
 
 
 _DIGIT = "a digit"
@@ -138,7 +134,7 @@ def _accept(text: str, kind: str, match: re.Match[str]) -> FoundMention | None:
 
 def _name(text: str, start: int, capitals: str) -> FoundMention | None:
     before = text[max(0, start - 24) : start]
-    opens = _SENTENCE_START.search(before) is not None
+    opens = _ends_sentence(before)
     words = _from_first_name(capitals.split(" "), opens=opens)
     name = " ".join(words)
     # The first word of a sentence is capitalized anyway: it belongs to a name only if it is no common word.
@@ -147,10 +143,18 @@ def _name(text: str, start: int, capitals: str) -> FoundMention | None:
         return None
     start += len(capitals) - len(name)
     value = name.removesuffix("'s").removesuffix("’s").strip("'’-& ")
-    if len(value) < 2 or _CALENDAR.fullmatch(value):
+    if len(value) < 2 or _CALENDAR.fullmatch(value.lower()):
         return None
-    kind = _name_class(words[-1].lower().removesuffix("'s"), before)
+    kind = _name_class(words[-1].lower().removesuffix("'s"), before.lower())
     return FoundMention(kind, value, start, start + len(value))
+
+
+def _ends_sentence(before: str) -> bool:
+    """Whether what follows begins a sentence: behind a sign or a dash, on a new line, or where nothing is before."""
+    said = before.rstrip()
+    if not said or said[-1] in '.!?:;"“' or "\n" in before[len(said) :]:
+        return True
+    return said[-1] == "-" and said[-2:-1].isspace()
 
 
 def _from_first_name(words: list[str], *, opens: bool) -> list[str]:
@@ -166,7 +170,7 @@ def _from_first_name(words: list[str], *, opens: bool) -> list[str]:
 
 
 def _name_class(last: str, before: str) -> str:
-    """The class of a name, by its last word and by what stands before it."""
+    """The class of a name, by its last word and by what stands before it, both in lower case."""
     if last in PLACE_SUFFIX:
         return "place"
     if last in ORGANIZATION_SUFFIX:

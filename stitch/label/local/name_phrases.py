@@ -145,7 +145,7 @@ def _qualifies(word: str, following: str = "") -> bool:
 def _may_name(phrase: str) -> bool:
     """Whether a phrase tells something by itself: never one word of grammar, adjective, participle or date alone."""
     parts = [part.lower() for part in WORD.findall(phrase)]
-    telling = [part for part in parts if not {part, singular(part)} & _SAYS_NOTHING]
+    telling = [part for part in parts if part not in _SAYS_NOTHING and singular(part) not in _SAYS_NOTHING]
     return any(len(part) > 2 and part[0].isalpha() for part in telling) and (
         len(parts) > 1 or _is_noun(parts[0]) or not (phrase.islower() or is_verb(parts[0]))
     )
