@@ -252,10 +252,16 @@ def forms() -> tuple[_Form, ...]:
 
 
 @cache
-def _signs() -> tuple[tuple[str, ...], frozenset[str]]:
-    """The words without one of which a text holds no secret, and those of them that name a value."""
-    named = frozenset(_PARTS["sign"][0].split())
-    return tuple({*named, *(sign for form in forms() for sign in form.signs)}), named
+def _signs() -> tuple[Mapping[str, list[str]], frozenset[str]]:
+    """The words without one of which a text holds no secret, by a rare character of each; and those that name a value.
+
+    Where that is not in a text, none of its words has to be looked for.
+    """
+    named, by_character = frozenset(_PARTS["sign"][0].split()), dict[str, list[str]]()
+    for sign in {*named, *(sign for form in forms() for sign in form.signs)}:
+        rare = next((each for each in sign if not "a" <= each <= "z" and each != " "), "")
+        by_character.setdefault(rare, []).append(sign)
+    return by_character, named
 
 
 def kinds() -> Iterator[str]:
@@ -271,7 +277,7 @@ def find_secrets(text: str) -> list[SecretMatch]:
     text = _REPLACED.sub(lambda mark: "*" * len(mark.group()), text)
     lowered, found = text.lower(), list[SecretMatch]()
     signs, named = _signs()
-    there = {sign for sign in signs if sign in lowered}
+    there = {sign for rare, own in signs.items() if rare in lowered for sign in own if sign in lowered}
     rules = [form.find for form in forms() if not there.isdisjoint(form.signs)] if there else []
     if not there.isdisjoint(named):
         rules.append(_assigned)
