@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from stitch.core.text_cache import text_cache
 from stitch.text.languages import function_words, is_foreign, language_of, stem_in, words_in
@@ -37,14 +37,14 @@ _LIGHT_WORDS = frozenset(
 _PIECE, _WHOLE_SHARE, _PIECES_SHARE = 5, 0.5, 0.5
 
 
-def _foreign_terms(text: str, language: str) -> Iterator[tuple[str, float]]:
-    """The terms of a text that is not English, with what each counts.
+def _foreign_terms(said: Iterable[str], language: str) -> Iterator[tuple[str, float]]:
+    """The terms of words that are not English, with what each counts.
 
     A word counts by its stem in its language; by its English stem as well, so that a question in English finds names;
     and by its pieces of five letters, which inflected and compound words share (McNamee and Mayfield 2004).
     """
     light = function_words(language)
-    for word in words_in(text):
+    for word in said:
         if word in light:
             yield stem(word), _WHOLE_SHARE
             continue
@@ -73,12 +73,12 @@ class LexicalEncoder:
         """The weights of a text to be found; `context` counts as if it stood in the text, but makes it no longer."""
         language = language_of(text)
         foreign = language if language is not None and is_foreign(language) else None
-        counts: dict[str, float] = {}
-        for said, share in ((text, 1.0), (context, self.context_weight)) if context else ((text, 1.0),):
-            terms = _foreign_terms(said, foreign) if foreign else Counter(map(stem, words_in(said))).items()
+        own, counts = words_in(text), dict[str, float]()
+        for said, share in ((own, 1.0), (words_in(context), self.context_weight)) if context else ((own, 1.0),):
+            terms = _foreign_terms(said, foreign) if foreign else Counter(map(stem, said)).items()
             for term, count in terms:
                 counts[term] = counts.get(term, 0.0) + share * count
-        norm = self.k1 * (1 - self.b + self.b * len(words_in(text)) / self.average_length)
+        norm = self.k1 * (1 - self.b + self.b * len(own) / self.average_length)
         return {index_of(term): count * (self.k1 + 1) / (count + norm) for term, count in counts.items()}
 
     def query(self, text: str) -> dict[int, float]:
@@ -88,7 +88,7 @@ class LexicalEncoder:
         foreign = language if language is not None and is_foreign(language) else None
         light = function_words(foreign) if foreign else _LIGHT_WORDS
         for word in words_in(text):
-            terms = list(_foreign_terms(word, foreign)) if foreign else [(stem(word), 1.0)]
+            terms = list(_foreign_terms(words_in(word), foreign)) if foreign else [(stem(word), 1.0)]
             pieces = sum(term.startswith("#") for term, _ in terms) or 1
             for term, count in terms:
                 weight = self.light_weight if word in light else count / pieces if term.startswith("#") else 1.0

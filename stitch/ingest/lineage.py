@@ -17,6 +17,7 @@ from stitch.core import (
     StepLabels,
     Trust,
 )
+from stitch.core.intent import LABEL_FIELDS
 from stitch.core.summaries import head_of
 from stitch.core.text_cache import text_cache
 from stitch.journal.entries import Entry, borrowed_trust
@@ -150,7 +151,7 @@ class LineageSession:
                 far.append(named)
             borrowed.append(reference.replacement)
         # What labels say is no text: it is cleaned and bounded, and stands in the summary too.
-        values = (label.value for label in labels.intent.labels())
+        values = chain.from_iterable(map(labels.intent.of, LABEL_FIELDS))
         known = _words(step) | _split(" ".join((step.role, *values)))
         for word in _split(" ".join(borrowed)) - known:
             if lowest is Trust.LOW:

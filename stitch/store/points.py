@@ -194,11 +194,9 @@ def named_vectors(point: Point, sparse: Callable[..., Any]) -> Any:
     """The vectors of a point in the words of the engine or of its client, whose sparse vectors are of this class."""
     own = {WORDS: point.words, LABELS: point.labels}
     made = {
-        name: sparse(indices=list(weights), values=list(map(float, weights.values())))
-        for name, weights in own.items()
-        if weights
+        name: sparse(indices=list(weights), values=list(weights.values())) for name, weights in own.items() if weights
     }
-    return {DENSE: list(point.dense), **made}
+    return {DENSE: point.dense, **made}
 
 
 def filter_of(where: Where, models: Any, *, numbers: Any, moments: Any, has_id: Any) -> Any:

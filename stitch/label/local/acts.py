@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from stitch.core.intent import GOAL_OPENED, INSTRUCTS
@@ -65,7 +66,7 @@ def acts_in_words(
 ) -> list[tuple[str, float]]:
     """The most probable act of words, and a second one that is probable as well, each with its probability."""
     weights = weights or shipped_act_weights()
-    ranked = sorted(zip(weights.acts, weights.chances(cues, vector), strict=True), key=lambda pair: -pair[1])
+    ranked = sorted(zip(weights.acts, weights.chances(cues, vector), strict=True), key=itemgetter(1), reverse=True)
     return [ranked[0], *(pair for pair in ranked[1:2] if pair[1] >= _SECOND_CHANCE)]
 
 

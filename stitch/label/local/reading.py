@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -226,6 +226,7 @@ def _keys(mentions: Sequence[FoundMention], named: Sequence[Identifier]) -> dict
     return keys
 
 
-def _addressed(beginning: str, role: str, speakers: Container[str]) -> tuple[str, ...]:
-    found = (match.group().strip(".?!()@\"'") for match in _NICK.finditer(beginning))
-    return tuple(dict.fromkeys(word for word in found if len(word) > 1 and word != role and word in speakers))
+def _addressed(beginning: str, role: str, speakers: Iterable[str]) -> tuple[str, ...]:
+    others = {each for each in speakers if each in beginning and each != role and len(each) > 1}
+    found = (match.group().strip(".?!()@\"'") for match in _NICK.finditer(beginning)) if others else ()
+    return tuple(dict.fromkeys(word for word in found if word in others))

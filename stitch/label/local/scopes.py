@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import log, log1p
+from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.label.local.calls import takes_script
@@ -101,13 +102,10 @@ class ScopeTracker:
         if past.tools and reading.kind == CALL and not self._mixes(reading) and not self._pauses(reading):
             return self._goes_on(reading) or self._scope_of_tool(past.tools, reading.calls[0].name)
         candidates = self.candidates(reading, vector)
-        scores = [self._score(each) for each in candidates]
+        scores: list[float] = [sum(map(mul, self._weights.features, each.features)) for each in candidates]
         if self._asks_anew(reading) and scores[0] - max(scores[1:]) <= _STAYS:
             return None
         return candidates[scores.index(max(scores))].scope
-
-    def _score(self, candidate: Candidate) -> float:
-        return sum([weight * value for weight, value in zip(self._weights.features, candidate.features, strict=True)])
 
     def _bound(self, reading: StepFeatures) -> int | None:
         """The scope to which the source binds a step: that of its call, or of its parent."""
@@ -177,10 +175,10 @@ class ScopeTracker:
         begins = self._begins(reading)
         found = []
         for scope, meaning in zip(scopes, meanings, strict=True):
-            stays = scope is current
-            shared = sum([weight for stem, weight in weights.items() if stem in scope.terms]) / total
-            keys = sum([1 / len(past.holders[key]) for key in reading.keys if key in scope.keys])
-            named = any(past.spoke.get(one) == scope.number for one in reading.addressed)
+            stays, said, known = scope is current, scope.terms, scope.keys
+            shared = sum([weight for stem, weight in weights.items() if stem in said]) / total
+            keys = sum([1 / len(past.holders[key]) for key in reading.keys if key in known])
+            named = bool(reading.addressed) and any(past.spoke.get(one) == scope.number for one in reading.addressed)
             same = [shared, 0.0 if stays else meaning - nearest, min(keys, 3.0)]
             same.append(float(named) + (reading.role in scope.addressed))
             same += self._known_in_room(reading, scope) if room else [0.0] * 4
@@ -204,9 +202,7 @@ class ScopeTracker:
         wanted.update(
             dict.fromkeys(past.spoke[role] for role in (reading.role, *reading.addressed) if role in past.spoke)
         )
-        return list(
-            {(scope := self.scope(number)).number: scope for number in wanted if self.scope(number).steps}.values()
-        )
+        return list({scope.number: scope for scope in map(self.scope, wanted) if scope.steps}.values())
 
     def _begins(self, reading: StepFeatures) -> bool:
         """Whether instructions precede a step, or earlier scopes began with the same words."""
@@ -383,10 +379,11 @@ def _cosines(gists: Sequence[NDArray[np.int32] | None], vector: NDArray[Any] | N
 
     if vector is None:
         return [0.0] * len(gists)
-    rows = np.array([0 * vector if gist is None else gist for gist in gists], np.float32)
+    # Joined and reshaped, which takes half of the time of an array of arrays.
+    joined = np.concatenate([0 * vector if gist is None else gist for gist in gists])
+    rows = joined.reshape(len(gists), -1).astype(np.float32)
     lengths = np.sqrt(np.add.reduce(rows * rows, axis=1) * float(vector @ vector))
-    lengths[lengths == 0] = 1
-    cosines: list[float] = ((rows @ vector) / lengths).round(4).tolist()
+    cosines: list[float] = ((rows @ vector) / (lengths + (lengths == 0))).round(4).tolist()
     return cosines
 
 

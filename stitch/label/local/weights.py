@@ -59,8 +59,8 @@ class ActWeights:
         import numpy as np
 
         odds = self.cues @ np.array([*cues, 1.0], np.float32) + self.words @ vector
-        powers = np.exp(odds - odds.max())
-        chances: list[float] = (powers / powers.sum()).round(4).tolist()
+        powers = np.exp(odds - np.maximum.reduce(odds))
+        chances: list[float] = (powers / np.add.reduce(powers)).round(4).tolist()
         return chances
 
 
