@@ -30,8 +30,11 @@ def logistic(rows: Array, right: Array, *, counts: Array, ridge: float, intercep
     return model.coef_[0], float(model.intercept_[0]) if intercept else 0.0
 
 
-def listwise(groups: Sequence[Sequence[tuple[Array, Array]]], *, ridge: float) -> Array:
-    """The weights, none below 0, by which right rows stand first: a conditional logit, each group counting the same."""
+def listwise(groups: Sequence[Sequence[tuple[Array, Array]]], *, ridge: float, least: Array | None = None) -> Array:
+    """The weights by which right rows stand first: a conditional logit, each group counting the same.
+
+    None is below 0, or below what `least` says of it.
+    """
     from scipy.optimize import minimize
 
     tables = [np.concatenate([rows for rows, _ in own]) for own in groups]
@@ -50,8 +53,8 @@ def listwise(groups: Sequence[Sequence[tuple[Array, Array]]], *, ridge: float) -
             slope = slope + table.T @ (powers / sums[of] - share) / len(own) / len(groups)
         return value, slope
 
-    size = tables[0].shape[1]
-    found = minimize(loss, np.zeros(size), jac=True, method="L-BFGS-B", bounds=[(0, None)] * size)
+    start = np.zeros(tables[0].shape[1]) if least is None else least
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(bound, None) for bound in start])
     weights: Array = found.x
     return weights
 

@@ -100,6 +100,15 @@ def test_a_listwise_fit_puts_right_rows_first_and_no_weight_below_none() -> None
     assert weights[2] == 0.0
 
 
+def test_a_weight_that_a_fit_would_make_smaller_stays_at_its_least_and_the_others_follow() -> None:
+    rows_of = np.array([[1.0, 0.0], [0.9, 1.0], [0.2, 0.3]])
+    lists = [[(rows_of, np.array([True, False, False]))] * 5]
+    free, held = (listwise(lists, ridge=0.01, least=least) for least in (None, np.array([0.0, 2.0])))
+    assert free[1] == 0.0
+    assert held[1] == 2.0
+    assert held[0] > free[0]
+
+
 def test_a_question_in_other_words_keeps_its_evidence_and_says_something_else() -> None:
     question = Question(
         id="conv-26#108", trajectory="t", type="", text="What is running good for?", answer=None, evidence=("1",)
