@@ -30,7 +30,7 @@ TALK = [
 @pytest.fixture
 def talks():
     steps = [Step(role=role, content=text) for role, text, _ in TALK]
-    return [scopes.labeled(steps, [scope for _, _, scope in TALK])] * 3
+    return [scopes.labeled(steps, [scope for _, _, scope in TALK])] * 2
 
 
 def test_fitted_weights_find_the_scopes_they_were_taught(talks, tmp_path):

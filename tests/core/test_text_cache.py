@@ -30,7 +30,7 @@ from stitch.core.text_cache import clear_text_caches
 from stitch.lifecycle.selection import Selector
 
 part = "".join(("orbl", "attia"))  # in parts, for the code keeps its own strings
-raw = part.encode()
+sought = {str: part, bytes: part.encode()}
 
 def keepers():
     "What keeps a string with the part, as the collector sees it: caches, and whatever else has lists or tables."
@@ -40,8 +40,7 @@ def keepers():
         kind = type(each)
         if kind in (dict, list, set, tuple):
             kept = chain(each, each.values()) if kind is dict else each
-            texts = (one for one in kept if type(one) in (str, bytes))
-            texts = [one for one in texts if (part in one != part if type(one) is str else raw in one != raw)]
+            texts = [one for one in kept if (word := sought.get(type(one))) is not None and word in one != word]
             found += [f"{kind.__name__} of {len(each)}: {text[:40]}" for text in texts]
         elif kind.__name__ == "_lru_cache_wrapper":
             found += [repr(kept)[:80] for kept in gc.get_referents(each) if part in repr(kept)]

@@ -39,7 +39,7 @@ def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     return path
 
 
-def write_asked_days(folder: Path, *, trajectories: int = 6, steps: int = 48) -> Path:
+def write_asked_days(folder: Path, *, trajectories: int = 6, steps: int = 32) -> Path:
     rows = [days(n, steps=steps) for n in range(trajectories)]
     questions = []
     for row in rows:

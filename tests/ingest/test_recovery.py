@@ -101,13 +101,13 @@ def check_recovered(world: Any) -> None:
 
 
 @pytest.mark.parametrize("ends", ["process", "power of the store"])
-@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), 3])
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), 5])
 def test_a_crash_at_any_boundary_leaves_what_an_uninterrupted_run_leaves(run: Run, every: int, ends: str) -> None:
     expected, boundaries = uninterrupted(run)
     assert {name.split()[1] for name in boundaries} == {
         *JOURNAL_CALLS, "put", "flush", "embed", "notice",
     } - {"record_failed"}  # fmt: skip
-    for number in range(0, len(boundaries), every):  # before and after take turns: every third is of both kinds
+    for number in range(0, len(boundaries), every):  # before and after take turns: every fifth is of both kinds
         store, path = ListStore(), run.path(f"crash{number}")
         left = run.crash(run.world(path, plan=FaultPlan(number), store=store), run.work)
         if ends != "process":

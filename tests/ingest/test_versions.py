@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from doubles.files import content_of
 from stitch import Memory, open_memory
 from stitch.core import StepState
 from stitch.errors import StitchError, StoreMismatchError
@@ -116,9 +117,9 @@ def test_a_folder_of_a_later_version_is_not_touched(made: Made, tmp_path: Path) 
     folder = made("v6")
     with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
         db.execute(f"PRAGMA user_version = {VERSION + 1}")
-    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+    before = {path: (content_of(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
     for use in (open_memory, reindex_memory, lambda path: backup_memory(path, to=tmp_path / "b")):
         with pytest.raises(StoreMismatchError, match=f"journal version {VERSION + 1}"):
             use(folder)
-    after = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+    after = {path: (content_of(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
     assert after == before

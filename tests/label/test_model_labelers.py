@@ -69,10 +69,10 @@ class TestContractOfALabelerWhoseModelIsDown(LabelerContract):
 
 def test_stepwise_labels_take_at_most_four_calls_a_step() -> None:
     model, _ = model_of()
-    labels = stepwise(model).begin("t").label(talk(120))
+    labels = stepwise(model).begin("t").label(talk(101))
     assert {made.made_by for made in labels} == {"scripted stepwise-3"}
     assert labels[99].intent.scope == "plan of day 5"
-    assert model.ledger.total().calls / 120 <= 4
+    assert model.ledger.total().calls / 101 <= 4
     assert set(model.ledger.stages()) == {"scope", "event types", "references", "summary", "scope summary",
                                           "event vocabulary", "entity vocabulary", "consolidation"}  # fmt: skip
 
@@ -93,12 +93,12 @@ def test_no_prompt_shows_a_step_from_behind_its_window(number: int, window_steps
 def test_stepwise_prompts_show_no_later_step() -> None:
     model, completion = model_of()
     session = stepwise(model).begin("t")
-    steps = [Step(id=str(n), role="user", content=f"secret-{n}-end, so what is it?") for n in range(60)]
-    for n in range(60):
+    steps = [Step(id=str(n), role="user", content=f"secret-{n}-end, so what is it?") for n in range(52)]
+    for n in range(52):
         start = len(completion.prompts)
         session.label(steps[n : n + 1])
         shown = "".join(system + user for system, user in completion.prompts[start:])
-        assert not any(f"secret-{later}-" in shown for later in range(n + 1, 60))
+        assert not any(f"secret-{later}-" in shown for later in range(n + 1, 52))
 
 
 def readings(*given: dict[str, Any]) -> Callable[[str, str], Any]:
@@ -218,7 +218,7 @@ def test_upkeep_that_fails_does_not_cost_the_step_its_labels() -> None:
         return "sorry" if upkeep else label_by_rules(system, user)
 
     model, _ = model_of(script)
-    labels = stepwise(model).begin("t").label(talk(60))
+    labels = stepwise(model).begin("t").label(talk(52))
     assert {made.made_by for made in labels} == {"scripted stepwise-3"}
 
 
@@ -243,7 +243,7 @@ def test_one_bad_reply_of_four_loses_its_part_and_not_the_step(spoiled: str) -> 
 
 def test_a_scope_that_is_interrupted_again_and_again_is_summed_up_after_twenty_steps_of_its_own() -> None:
     model, completion = model_of()
-    steps = [Step(id=str(n), role="user", content=f"Something about day {1 + n % 2}, part {n}") for n in range(60)]
+    steps = [Step(id=str(n), role="user", content=f"Something about day {1 + n % 2}, part {n}") for n in range(42)]
     stepwise(model).begin("t").label(steps)
     told = [fields_of(user) for _, user in completion.prompts if "`summary_so_far`" in user or "summary_so_far" in user]
     assert [(each["scope"], len(each["new_steps"].splitlines())) for each in told] == [
@@ -272,13 +272,13 @@ def test_near_synonyms_are_merged_every_fifty_steps_and_can_be_undone() -> None:
     session = stepwise(model).begin("t")
     session.label(talk(50))
     assert set(session.inventory().event_types) == {"quote price", "state price"}
-    labels = session.label(talk(60)[50:])
+    labels = session.label(talk(52)[50:])
     inventory = session.inventory()
     merge = next(merge for merge in inventory.merges if merge.kind is LabelKind.EVENT_TYPE)
     assert (merge.alias, merge.into, merge.position, merge.made_by) == (
         "quote price", "state price", 50, "scripted stepwise-3",
     )  # fmt: skip
-    assert inventory.event_types == {"state price": 60}
+    assert inventory.event_types == {"state price": 52}
     assert {made.intent.event_types for made in labels} == {("state price",)}
     assert inventory.vocabulary().undo(LabelKind.EVENT_TYPE, "quote price")
     resumed = stepwise(model).begin("t", session.save())
@@ -295,7 +295,7 @@ def test_the_vocabulary_is_seeded_after_fifty_steps_and_five_closest_are_offered
         return label_by_rules(system, user)
 
     completion.script = script
-    stepwise(model).begin("t").label(talk(110))
+    stepwise(model).begin("t").label(talk(102))
     offered = [
         json.loads(fields_of(user)["candidates"]) for _, user in completion.prompts if "candidates" in fields_of(user)
     ]

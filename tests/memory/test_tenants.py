@@ -27,7 +27,7 @@ from stitch.observe import TraceObserver
 from stitch.testing.model import LoopbackProvider, label_by_rules
 
 TENANTS = int(os.environ.get("STITCH_TEST_TENANTS", "16"))
-ROUNDS = int(os.environ.get("STITCH_TEST_TENANT_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("STITCH_TEST_TENANT_ROUNDS", "2"))
 THREADS = 4
 CANARY = re.compile(r"canary\d{4}")
 DOINGS = ("add", "add", "search", "search", "correct", "retire", "erase", "look", "wrong", "copy", "call")

@@ -113,7 +113,7 @@ def test_mistakes_are_one_line_with_a_next_step(stitch, labeled, tmp_path):
         "'mute' holds no labeled trajectory": ("windowed", "--train", "mute", *model),
         "nobody has corrected a label": ("windowed", "--train", "m", *model),
         "6 examples of --valid are in --train": ("windowed", "--train", labeled, "--valid", half, *model),
-        "36 examples of --valid are in --train": ("filter", "--train", asked, "--valid", asked, *model),
+        "24 examples of --valid are in --train": ("filter", "--train", asked, "--valid", asked, *model),
         "the file 'taken.json' is there": ("windowed", "--train", labeled, "--out", "taken.json", *model),
         "there is no folder 'nowhere'": ("windowed", "--train", labeled, "--out", "nowhere/p.json", *model),
         "there are no data at 'gone'": ("windowed", "--train", "gone", *model),

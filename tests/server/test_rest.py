@@ -11,10 +11,10 @@ from stitch import open_tenants
 
 def test_an_answer_that_is_long_comes_in_pieces(serving):
     client = serving()
-    client.lines([{"role": "user", "content": f"step {number}"} for number in range(700)])
+    client.lines([{"role": "user", "content": f"step {number}"} for number in range(300)])
     exported = client.get("/v1/export")
     assert exported.headers["Content-Type"] == "application/x-ndjson"
-    assert len(exported.lines) >= 700
+    assert len(exported.lines) >= 300
     assert client.get("/v1/export?trajectory=none").status == 422
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from contracts.trees import PLAN as TRIP
 from doubles.files import files_with
 from stitch import Step, open_memory, open_tenants
 from stitch.errors import ConflictError, EditRefusedError, InputError
@@ -15,18 +16,6 @@ from stitch.lifecycle.selection import Selector
 from stitch.trees import Add, Delete, Node, SetField, Tree
 
 KEY = "sk-abcdefghijklmnopqrstuvwxyz123456"
-TRIP = {
-    "type": "Plan", "id": "p",
-    "children": [
-        {"type": "Day", "id": "d1", "fields": {"index": 1}, "children": [
-            {"type": "POI", "id": "zoo", "fields": {"name": "Xylophone museum", "cost": "CAD 40"}},
-            {"type": "POI", "id": "park", "fields": {"name": "Quiet park", "cost": "CAD 5"}},
-        ]},
-        {"type": "Day", "id": "d2", "fields": {"index": 2}, "children": [
-            {"type": "POI", "id": "pier", "fields": {"name": "Old pier", "cost": "CAD 12"}},
-        ]},
-    ],
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -119,16 +108,10 @@ def test_what_cannot_be_a_name_a_message_or_a_time_is_refused(memory, trip):
     for name in ("", "\x00", "x" * 600, "\ud800"):
         with pytest.raises(InputError):
             memory.trees.create(name, TRIP)
-    with pytest.raises(InputError, match="there is a tree 'trip'"):
-        memory.trees.create("trip", TRIP)
-    with pytest.raises(InputError, match="no tree 'nope'"):
-        memory.trees.open("nope")
     with pytest.raises(InputError, match="at most 10000"):
         trip.edit([Delete("zoo")], message="x" * 10_001)
     with pytest.raises(InputError, match="is no time"):
         trip.edit([Delete("zoo")], time="soon")
-    with pytest.raises(InputError, match="no operations"):
-        trip.edit([])
     assert trip.version == "v1"
 
 
@@ -136,11 +119,11 @@ def test_an_erased_tree_is_in_no_file_any_more(memory, folder, trip):
     trip.edit([SetField("park", "name", "Zeppelin hangar")], message="Wolpertinger")
     memory.trees.create("other", {"type": "Plan", "name": "Kaleidoscope"})
     memory.flush()
-    assert files_with(folder, b"xylophone") != []
+    assert files_with(folder, b"butterfly") != []
     erased = memory.trees.delete("trip")
     assert (erased.trees, erased.versions, erased.proof.found) == (1, 2, ())
     assert erased.proof.traces > 5
-    for word in ("xylophone", "zeppelin", "wolpertinger", "quiet park"):
+    for word in ("butterfly", "zeppelin", "wolpertinger", "quiet park"):
         assert files_with(folder, word.encode()) == []
     assert memory.trees.names() == ["other"]
     for act in (lambda: trip.edit([Delete("zoo")]), trip.reload, lambda: memory.trees.delete("trip")):
@@ -150,7 +133,7 @@ def test_an_erased_tree_is_in_no_file_any_more(memory, folder, trip):
 
 
 def test_what_others_say_too_is_no_trace(memory, trip):
-    memory.add(Step(role="user", content="We saw the Xylophone museum."), trajectory="talk")
+    memory.add(Step(role="user", content="We saw the Butterfly house."), trajectory="talk")
     memory.trees.create("copy", TRIP)
     erased = memory.trees.delete("trip")
     assert erased.proof.found == ()
@@ -169,7 +152,7 @@ def test_with_everything_of_a_tenant_its_trees_go(tmp_path):
         erased = ann.lifecycle.erase(Selector(everything=True))
         assert erased.proof.found == ()
         assert (ann.trees.names(), bob.trees.names()) == ([], ["trip"])
-        assert files_with(folder, b"xylophone") == []
+        assert files_with(folder, b"butterfly") == []
         assert files_with(folder, b"kaleidoscope") != []
 
 
