@@ -49,15 +49,17 @@ class LocalFilterSelector:
 
 
 class _Names:
-    """The names of scopes in an inventory, by the first of their stems, and how it calls the classes of values."""
+    """The names of scopes in an inventory, by their stems, and how it calls the classes of values."""
 
     def __init__(self, inventory: LabelInventory) -> None:
         self.inventory = inventory
         self._classes = LabelVocabulary(each for each in inventory.merges if each.kind is LabelKind.ENTITY_TYPE)
-        self._scopes: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-        for scope in dict.fromkeys(scope.name for scope in inventory.scopes):
+        self._scopes: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+        """With the number of each, for those that are called together come in the order of the inventory."""
+        for number, scope in enumerate(dict.fromkeys(scope.name for scope in inventory.scopes)):
             if stems := _told_name(scope):
-                self._scopes.setdefault(stems[0], []).append((stems, scope))
+                self._scopes.setdefault(stems, []).append((number, scope))
+        self._lengths = frozenset(map(len, self._scopes))
 
     def of_class(self, name: str) -> str:
         """The entity type as which a class of values is read."""
@@ -66,10 +68,11 @@ class _Names:
     def called(self, said: Sequence[str]) -> Iterator[tuple[str, str]]:
         """The scopes whose whole name stands among the words of a question, each with what it says."""
         stemmed = tuple(map(stem, said))
-        for place, first in enumerate(stemmed):
-            for name, scope in self._scopes.get(first, ()):
-                if stemmed[place : place + len(name)] == name:
-                    yield scope, " ".join(said[place : place + len(name)])
+        for place in range(len(stemmed)):
+            ends = [place + length for length in self._lengths if place + length <= len(stemmed)]
+            found = [(*one, end) for end in ends for one in self._scopes.get(stemmed[place:end], ())]
+            for _, scope, end in sorted(found):
+                yield scope, " ".join(said[place:end])
 
 
 @text_cache(maxsize=16_384)
