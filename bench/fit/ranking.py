@@ -83,7 +83,7 @@ def ranked(questions: Iterable[Question], data: DataSet, parts: MemoryParts) -> 
         said = (feature(pool) for feature in FEATURES.values())
         columns = np.stack([np.zeros(len(pool.candidates)) if own is None else own for own in said], axis=1)
         right = np.array([one.snippet.step in question.evidence for one in pool.candidates])
-        order = np.argsort([-one.similarity for one in pool.candidates], kind="stable")
+        order = np.argsort(-pool.similarities, kind="stable")
         easy = draw.permutation(order[_HARD:])[:_EASY]
         chosen = np.unique(np.concatenate([order[:_HARD], easy, np.flatnonzero(right)]))
         found.append(Ranked(columns, right, len(set(question.evidence)), chosen))

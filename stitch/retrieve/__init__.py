@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stitch.retrieve.candidates import Candidate, Pool
+from stitch.retrieve.candidates import Pool
 from stitch.retrieve.context.budget import Context, fit_context
 from stitch.retrieve.context.outputs import shorten_long
 from stitch.retrieve.explain import ExplainsRanks, FilterChange, WhyNot
@@ -12,7 +12,7 @@ from stitch.retrieve.local_filter import LocalFilterSelector
 from stitch.retrieve.similar import DenseRetriever, HybridRetriever, LexicalRetriever
 
 __all__ = [
-    "Candidate", "Context", "DenseRetriever", "ExplainsRanks", "FEATURES", "Feature", "FilterChange",
+    "Context", "DenseRetriever", "ExplainsRanks", "FEATURES", "Feature", "FilterChange",
     "HybridRetriever", "IntentRetriever", "LexicalRetriever", "LocalFilterSelector", "Pool", "WhyNot",
     "fit_context", "shorten_long",
 ]  # fmt: skip

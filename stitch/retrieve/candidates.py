@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from stitch.core import (
+    ContextualIntent,
+    DensityCount,
     DensityQuery,
     Embedder,
     FilterMaker,
@@ -19,14 +21,17 @@ from stitch.core import (
     LabelKind,
     LabelVocabulary,
     MemorySnippet,
+    RankingRule,
     RetrievalResult,
     ScoredSnippet,
     SearchRequest,
     Selection,
     SnippetReader,
+    StoreHit,
     goal_of,
 )
 from stitch.core.protocols import SummingEmbedder
+from stitch.core.ranking import density, matcher
 from stitch.retrieve.kinds import Kind, kind_of, runs
 from stitch.retrieve.question import Question
 from stitch.retrieve.rarity import rare_words_first
@@ -57,18 +62,6 @@ class StepRanker(Protocol):
         """The same lens over another store and label space."""
 
 
-class Candidate(NamedTuple):
-    """A snippet that may become a hit, as the store found it."""
-
-    snippet: MemorySnippet
-    matched: frozenset[Label]
-    """The labels of the filter that it carries, in canonical form."""
-    density: float
-    similarity: float
-    cosine: float = 0.0
-    lexical: float = 0.0
-
-
 def as_read(hits: Sequence[ScoredSnippet], vocabulary: LabelVocabulary) -> list[ScoredSnippet]:
     """Hits with their labels as merges read them: what matched stands among them."""
     if not vocabulary.has_merges:
@@ -93,6 +86,9 @@ class QueryPlan:
     """The same labels in canonical form."""
     vocabulary: LabelVocabulary
     """Merges under which labels are compared."""
+    rule: RankingRule
+    """What makes an order of the candidates."""
+    count: DensityCount = DensityCount.VALUES
 
     @cached_property
     def of_runs(self) -> RunQuestion:
@@ -113,8 +109,8 @@ class Pool(QueryPlan):
     of its surroundings it asks inside a trajectory, so that no other one of a memory changes the answer.
     """
 
-    candidates: Sequence[Candidate]
-    """In whatever order they come."""
+    candidates: Sequence[StoreHit]
+    """As the store found them, in whatever order they come."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "candidates", sorted(self.candidates, key=_place))
@@ -132,12 +128,24 @@ class Pool(QueryPlan):
     @cached_property
     def similarities(self) -> Column:
         """Their similarities."""
-        return np.array([one.similarity for one in self.candidates])
+        if self.rule.is_strict:
+            return np.array([one.similarity for one in self.candidates])
+        return np.array([(one.cosine + one.lexical) / 2 for one in self.candidates])
 
     @cached_property
     def densities(self) -> Column:
         """Their label densities."""
-        return np.array([one.density for one in self.candidates], dtype=float)
+        if self.rule.is_strict:
+            return np.array([one.density for one in self.candidates], dtype=float)
+        return np.array([density(self.matched(one), count=self.count) for one in self.snippets], dtype=float)
+
+    def matched(self, one: MemorySnippet) -> frozenset[Label]:
+        """The labels of the filter that a candidate carries, in canonical form: of few of them it is asked."""
+        return self._matches(one.intent, one.trajectory)
+
+    @cached_property
+    def _matches(self) -> Callable[[ContextualIntent, str], frozenset[Label]]:
+        return matcher(self.labels, self.vocabulary)
 
     @cached_property
     def owners(self) -> NDArray[np.int64]:
@@ -221,7 +229,7 @@ class Pool(QueryPlan):
         return found
 
 
-def _place(one: Candidate) -> tuple[str, int, str]:
+def _place(one: StoreHit) -> tuple[str, int, str]:
     snippet = one.snippet
     return snippet.trajectory, snippet.position, snippet.step
 

@@ -32,17 +32,18 @@ from stitch.core import (
     SearchRequest,
     Selection,
     SnippetReader,
+    StoreHit,
     goal_of,
     is_setup,
     snippet_id,
 )
 from stitch.core.cancellation import check_canceled
 from stitch.core.intent import labels_in_words
-from stitch.core.ranking import density, matcher
+from stitch.core.ranking import matcher
 from stitch.core.results import MOST_FILLING
 from stitch.core.text_cache import register_cache
 from stitch.errors import InputError
-from stitch.retrieve.candidates import Candidate, Inventories, Pool, QueryPlan, Similarity, as_read
+from stitch.retrieve.candidates import Inventories, Pool, QueryPlan, Similarity, as_read
 from stitch.retrieve.context.answer import bare, with_context
 from stitch.retrieve.explain import WhyNot, explain_rank
 from stitch.retrieve.goals import leading_goals
@@ -85,10 +86,9 @@ class _Search(QueryPlan):
 
     turns: str
     """The turns of a conversation that are the query, all of them; empty if it is a question."""
-    rule: RankingRule
     inventory: LabelInventory
 
-    def pool(self, candidates: Sequence[Candidate]) -> Pool:
+    def pool(self, candidates: Sequence[StoreHit]) -> Pool:
         """The question with candidates."""
         return Pool(**{name: getattr(self, name) for name in _OF_A_PLAN}, candidates=candidates)
 
@@ -140,7 +140,7 @@ class IntentRetriever:
         asked = self._read(request, self._inventories(request.tenant, request.trajectory))
         asked, pool = self._pool(asked, k=size)
         rule = asked.rule
-        hits = self._ordered(asked, pool, k=size if size <= SEGMENT_FIRST else len(pool.candidates))
+        hits = self._ordered(pool, k=size if size <= SEGMENT_FIRST else len(pool.candidates))
         check_canceled()
         if size > SEGMENT_FIRST and not (rule.is_strict or asked.chosen):
             of_run = bool(hits) and hits[0].snippet.trajectory in pool.runs
@@ -185,7 +185,7 @@ class IntentRetriever:
         ):  # again if steps came while it was ranked
             k = count
             asked, pool = self._pool(asked, k=k)
-            ranking = self._ordered(asked, pool, k=k)
+            ranking = self._ordered(pool, k=k)
             target = next((hit.snippet for hit in ranking if hit.snippet.id == wanted), None)
         if target is None:
             raise InputError(f"no step {step!r} of trajectory {trajectory!r} is in what is searched", hint=_HINT)
@@ -221,6 +221,7 @@ class IntentRetriever:
             labels=labels,
             vocabulary=vocabulary,
             rule=_rule_for(request.ranking, selection, question=question),
+            count=self._density,
             inventory=inventory,
         )
 
@@ -241,7 +242,7 @@ class IntentRetriever:
             labels = asked.vocabulary.readings(asked.labels)
             query = replace(self._query(asked), labels=labels, matches=matches, k=size)
             pool = asked.pool(self._candidates(asked, query))
-            made = [one.snippet.labeled_by for one in pool.candidates if one.matched]
+            made = [one.labeled_by for one in pool.snippets if pool.matched(one)]
             if asked.rule is not STRICT or 2 * sum(map(is_local, made)) <= len(made):
                 return asked, pool
             asked = replace(asked, rule=WEIGHTED)  # no label without a model is that sure
@@ -262,7 +263,7 @@ class IntentRetriever:
         return asked.pool(list(found.values()))
 
     def _look_at(
-        self, asked: _Search, query: DensityQuery, labels: Iterable[Label], *, found: dict[str, Candidate]
+        self, asked: _Search, query: DensityQuery, labels: Iterable[Label], *, found: dict[str, StoreHit]
     ) -> None:
         """Add to what was found the steps that carry a label, before others."""
         wanted = map(asked.vocabulary.canonical_label, labels)
@@ -270,7 +271,7 @@ class IntentRetriever:
         for one in self._candidates(asked, query):
             found.setdefault(one.snippet.id, one)
 
-    def _look_at_goals(self, asked: _Search, query: DensityQuery, *, found: dict[str, Candidate]) -> None:
+    def _look_at_goals(self, asked: _Search, query: DensityQuery, *, found: dict[str, StoreHit]) -> None:
         """Add what opens goals, and all steps of goals that the question may be about."""
         self._look_at(asked, query, [GOAL_OPENED], found=found)
         if asked.of_runs.task:
@@ -279,8 +280,8 @@ class IntentRetriever:
         names = {scope.name for scope in asked.inventory.scopes if (scope.trajectory, goal_of(scope.name)) in leading}
         self._look_at(asked, query, {Label(LabelKind.SCOPE, name) for name in names}, found=found)
 
-    def _ordered(self, asked: _Search, pool: Pool, *, k: int) -> list[ScoredSnippet]:
-        ranked = rank(pool, asked.rule, k=k)
+    def _ordered(self, pool: Pool, *, k: int) -> list[ScoredSnippet]:
+        ranked = rank(pool, k=k)
         return with_links(ranked, pool.snippets) if pool.running.any() else ranked
 
     def _query(self, asked: _Search) -> DensityQuery:
@@ -293,18 +294,13 @@ class IntentRetriever:
             texts = {asked.request.query: 1.0 - ASKED_SHARE, asked.question.asked: ASKED_SHARE}
         return replace(self._similarity.query(asked.request, texts), count=self._density)
 
-    def _candidates(self, asked: _Search, query: DensityQuery) -> list[Candidate]:
+    def _candidates(self, asked: _Search, query: DensityQuery) -> list[StoreHit]:
         check_canceled()
-        matched, hidden = matcher(asked.labels, asked.vocabulary), self._hidden(asked)
-        found = self._store.rank(replace(query, k=query.k + hidden) if hidden else query)
-        shown = [hit for hit in found if not (hidden and is_setup(hit.snippet.intent))][: query.k]
-        made = []
-        for hit in shown:
-            own = matched(hit.snippet.intent, hit.snippet.trajectory)
-            counted = hit.density if query.labels and asked.rule.is_strict else density(own, count=self._density)
-            similarity = hit.similarity if asked.rule.is_strict else (hit.cosine + hit.lexical) / 2
-            made.append(Candidate(hit.snippet, own, counted, similarity, hit.cosine, hit.lexical))
-        return made
+        hidden = self._hidden(asked)
+        if not hidden:
+            return self._store.rank(query)
+        found = self._store.rank(replace(query, k=query.k + hidden))
+        return [hit for hit in found if not is_setup(hit.snippet.intent)][: query.k]
 
     def _hidden(self, asked: _Search) -> int:
         """Count the candidates that may be instructions that were not asked for."""

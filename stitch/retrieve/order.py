@@ -40,11 +40,12 @@ def weights() -> Mapping[str, float]:
     return made
 
 
-def rank(pool: Pool, rule: RankingRule, *, k: int) -> list[ScoredSnippet]:
-    """The first `k` candidates under a rule, best first, each with the parts of its score and its similarity."""
-    columns = _strict_parts(pool, rule) if rule.is_strict else _weighted_parts(pool)
+def rank(pool: Pool, *, k: int) -> list[ScoredSnippet]:
+    """The first `k` candidates by the rule, best first, each with the parts of its score and its similarity."""
+    rule = pool.rule
+    columns = _strict_parts(pool) if rule.is_strict else _weighted_parts(pool)
     columns[SIMILARITY] = pool.similarities
-    first = _first(pool, rule, columns, k=k)
+    first = _first(pool, columns, k=k)
     rows = zip(*(column[first].tolist() for column in columns.values()), strict=True)
     ranked = []
     for place, row in zip(first, rows, strict=True):
@@ -53,15 +54,15 @@ def rank(pool: Pool, rule: RankingRule, *, k: int) -> list[ScoredSnippet]:
         ranked.append(([-total for total in totals], place, parts))
     ranked.sort(key=lambda each: each[:2])
     return [
-        ScoredSnippet(pool.snippets[place], pool.candidates[place].matched, parts, -totals[-1])
+        ScoredSnippet(one := pool.snippets[place], pool.matched(one), parts, -totals[-1])
         for totals, place, parts in ranked[:k]
     ]
 
 
-def _first(pool: Pool, rule: RankingRule, columns: Mapping[str, Column], *, k: int) -> list[int]:
+def _first(pool: Pool, columns: Mapping[str, Column], *, k: int) -> list[int]:
     """The places of those that may be among the first `k`: sums that are made in another order differ a little."""
     totals: list[Column] = []
-    for names in (*rule.tiers, rule.summed):
+    for names in (*pool.rule.tiers, pool.rule.summed):
         own = [columns[name] for name in names if name in columns]
         totals.append(np.sum(own, axis=0) if own else np.zeros(len(pool.candidates)))
     order: list[int] = np.lexsort([-total for total in reversed(totals)]).tolist()
@@ -71,9 +72,9 @@ def _first(pool: Pool, rule: RankingRule, columns: Mapping[str, Column], *, k: i
     return order[:end]
 
 
-def _strict_parts(pool: Pool, rule: RankingRule) -> dict[str, Column]:
+def _strict_parts(pool: Pool) -> dict[str, Column]:
     parts = {DENSITY: pool.densities}
-    if CLOCK in rule.parts and pool.question.order:
+    if CLOCK in pool.rule.parts and pool.question.order:
         parts[CLOCK] = _clock(pool)
     return parts
 

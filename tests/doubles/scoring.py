@@ -10,15 +10,15 @@ from stitch.core import (
     LabelInventory,
     LabelVocabulary,
     MemorySnippet,
-    RankingRule,
     ScoredSnippet,
     SearchRequest,
     Selection,
+    StoreHit,
 )
 from stitch.embed import HashingEmbedder, LexicalEncoder
 from stitch.ingest.records import make_records
 from stitch.retrieve import IntentRetriever, LocalFilterSelector
-from stitch.retrieve.candidates import Candidate, Pool
+from stitch.retrieve.candidates import Pool
 from stitch.retrieve.order import WEIGHTED, rank
 from stitch.retrieve.question import read_request
 
@@ -46,7 +46,7 @@ def retriever_of(snippets: Sequence[MemorySnippet], **options: Any) -> IntentRet
     )  # fmt: skip
 
 
-def pool_of(query: str, candidates: Sequence[Candidate], *, asked_at: str | None = None, **fields: Any) -> Pool:
+def pool_of(query: str, candidates: Sequence[StoreHit], *, asked_at: str | None = None, **fields: Any) -> Pool:
     """Candidates of a question to which words chose no label; `fields` replace those of the pool."""
     request = SearchRequest(query=query, tenant="a", asked_at=asked_at)
     own: dict[str, Any] = {
@@ -54,9 +54,10 @@ def pool_of(query: str, candidates: Sequence[Candidate], *, asked_at: str | None
         "selection": Selection(IntentFilter()),
         "labels": frozenset(),
         "vocabulary": LabelVocabulary(),
+        "rule": WEIGHTED,
     }
     return Pool(request=request, candidates=candidates, **{**own, **fields})
 
 
-def ranked(pool: Pool, *, rule: RankingRule = WEIGHTED) -> list[ScoredSnippet]:
-    return rank(pool, rule, k=len(pool.candidates))
+def ranked(pool: Pool) -> list[ScoredSnippet]:
+    return rank(pool, k=len(pool.candidates))

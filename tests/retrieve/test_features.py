@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doubles.scoring import pool_of, ranked, snippet
-from stitch.core import ContextualIntent, FilterMaker, IntentFilter, MemorySnippet, Origin, Selection
-from stitch.retrieve import FEATURES, Candidate
+from stitch.core import ContextualIntent, FilterMaker, IntentFilter, MemorySnippet, Origin, Selection, StoreHit
+from stitch.retrieve import FEATURES
 from stitch.retrieve.explain import phrase
 from stitch.retrieve.order import OF_A_DAY, weights
 from stitch.retrieve.question import read_question
@@ -21,18 +21,18 @@ LAMP, DOOR = "mend the lamp", "mend the door"
 LONG = "We talked for hours of all that a garden needs, of soil and seeds and rain, and of who shall water it. " * 8
 
 
-def of(one: MemorySnippet, *, cosine: float = 0.4, lexical: float = 0.2) -> Candidate:
-    return Candidate(one, frozenset(), 0.0, (cosine + lexical) / 2, cosine, lexical)
+def of(one: MemorySnippet, *, cosine: float = 0.4, lexical: float = 0.2) -> StoreHit:
+    return StoreHit(one, 0.0, 0.0, cosine, lexical)
 
 
-def said(position: int, text: str = "Fine by me.", *, alike: float = 0.3, **fields: Any) -> Candidate:
+def said(position: int, text: str = "Fine by me.", *, alike: float = 0.3, **fields: Any) -> StoreHit:
     """A step of a talk."""
     if classes := fields.pop("classes", ()):
         fields["intent"] = ContextualIntent(scope=fields.pop("scope", None), entity_types=classes)
     return of(snippet(text, position=position, **fields), cosine=alike, lexical=alike)
 
 
-def step(position: int, role: str, text: str, *, scope: str = LAMP, alike: float = 0.1, **fields: Any) -> Candidate:
+def step(position: int, role: str, text: str, *, scope: str = LAMP, alike: float = 0.1, **fields: Any) -> StoreHit:
     """A step of a run: a tool is called by who has one, and answers."""
     origin = {"tool": Origin.TOOL, "user": Origin.USER}.get(role, Origin.AGENT)
     return said(position, text, role=role, scope=scope, alike=alike, origin=origin, **fields)
@@ -67,7 +67,7 @@ CHOIR = (
 )
 
 
-def numbers(name: str, query: str, *candidates: Candidate, **fields: Any) -> dict[str, float]:
+def numbers(name: str, query: str, *candidates: StoreHit, **fields: Any) -> dict[str, float]:
     """What a feature says of each step."""
     pool = pool_of(query, candidates, **fields)
     column = FEATURES[name](pool)
@@ -75,14 +75,14 @@ def numbers(name: str, query: str, *candidates: Candidate, **fields: Any) -> dic
     return dict(zip([one.snippet.step for one in pool.candidates], column.tolist(), strict=True))
 
 
-def best(name: str, query: str, *candidates: Candidate, **fields: Any) -> set[str]:
+def best(name: str, query: str, *candidates: StoreHit, **fields: Any) -> set[str]:
     """The steps for which it speaks most; none if for no one."""
     found = numbers(name, query, *candidates, **fields)
     most = max(found.values())
     return {step for step, number in found.items() if number == most} if most > min(found.values()) else set()
 
 
-CASES: list[tuple[str, str, tuple[Candidate, ...], set[str]]] = [
+CASES: list[tuple[str, str, tuple[StoreHit, ...], set[str]]] = [
     ("meaning", "?", (of(snippet(position=1), cosine=0.8), of(snippet(position=2), cosine=0.2)), {"1"}),
     ("meaning", "?", (of(snippet(position=1), cosine=0.0), of(snippet(position=2), cosine=0.0)), set()),
     ("words", "?", (of(snippet(position=1), lexical=0.1), of(snippet(position=2), lexical=0.5)), {"2"}),
@@ -127,7 +127,7 @@ CASES: list[tuple[str, str, tuple[Candidate, ...], set[str]]] = [
 
 @pytest.mark.parametrize(("name", "query", "candidates", "expected"), CASES)
 def test_each_feature_speaks_for_what_it_is_for_and_for_nothing_else(
-    name: str, query: str, candidates: tuple[Candidate, ...], expected: set[str]
+    name: str, query: str, candidates: tuple[StoreHit, ...], expected: set[str]
 ) -> None:
     assert best(name, query, *candidates) == expected
 
@@ -184,7 +184,7 @@ def test_the_order_of_a_talk_is_the_same_beside_the_run_of_an_agent(query: str) 
     assert [hit.snippet.position for hit in beside if hit.snippet.trajectory == "t"] == alone
 
 
-def voting(*scopes: str | None, by: str | None = "gpt-x") -> tuple[Candidate, ...]:
+def voting(*scopes: str | None, by: str | None = "gpt-x") -> tuple[StoreHit, ...]:
     return tuple(said(n, scope=scope, labeled_by=by, alike=1 - n / 100) for n, scope in enumerate(scopes))
 
 
@@ -201,7 +201,7 @@ def voting(*scopes: str | None, by: str | None = "gpt-x") -> tuple[Candidate, ..
     ],
 )
 def test_the_scope_of_most_of_the_first_hits_counts_if_a_model_named_it(
-    hits: tuple[Candidate, ...], scope: str | None
+    hits: tuple[StoreHit, ...], scope: str | None
 ) -> None:
     found = numbers("goal", "x", *hits)
     assert {one.snippet.intent.scope for one in hits if found[one.snippet.step]} == {scope} - {None}
@@ -219,7 +219,7 @@ def test_of_a_day_alone_what_was_said_then_stands_first() -> None:
     for query in ("What was said on 8 May 2023?", "What happened on 08.05.2023?", "What did they talk about on May 8?"):
         assert read_question(query).of_a_day
         talk = (said(1, happened="2023-05-08", alike=0.0), said(2, happened="2023-06-08", alike=0.9))
-        first, _ = ranked(pool_of(query, talk), rule=OF_A_DAY)
+        first, _ = ranked(pool_of(query, talk, rule=OF_A_DAY))
         assert first.snippet.step == "1"
     for query in (
         "Was habe ich am 08.05.2023 gemacht?",
