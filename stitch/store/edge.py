@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import qdrant_edge as engine
 
@@ -238,8 +239,9 @@ def holds_points(folder: Path) -> bool:
         return bool(shard.count(engine.CountRequest(exact=True)))
 
 
-_uuid = "{:032x}".format
-"""The UUID of an id, as the engine reads it: without the signs that `name_of` takes most of its time for."""
+def _uuid(number: Id) -> UUID:
+    """The UUID of an id: the engine reads it quicker than its text."""
+    return UUID(int=number)
 
 
 def _filter(where: Where) -> Any:
