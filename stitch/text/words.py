@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -74,17 +74,14 @@ def snowball(word: str, algorithm: str) -> str:
     return str(stemmers[algorithm].stemWord(word))
 
 
-def saying_stem(folded: Iterable[str], stemmed: str) -> list[bool]:
-    """Whether each text has a word of a stem: `stemmed in stems(text)`, without cutting the texts into words.
-
-    Texts are in lower case, with plain apostrophes.
-    """
+def places_of_stem(folded: str, stemmed: str) -> list[int]:
+    """The places of the words of a stem in a text in lower case with plain apostrophes, which is not cut into words."""
     # A stem is the beginning of its words but for its last letter ("happi"), and of "lying" it is "lie".
     begins = stemmed[:1] if len(stemmed) == 3 and stemmed.endswith("ie") else stemmed[:-1] or stemmed
     # What stands before is looked at last: a pattern that begins with letters is found far quicker.
     said = re.escape(begins)
     word = re.compile(rf"{said}(?<![^\W_]{said})(?<![^\W_][.']{said})[^\W_]*(?:[.'][^\W_]+)*")
-    return [begins in text and stemmed in map(stem, word.findall(text)) for text in folded]
+    return [found.start() for found in word.finditer(folded) if stem(found[0]) == stemmed] if begins in folded else []
 
 
 def word_set(text: str) -> frozenset[str]:
