@@ -182,14 +182,15 @@ class Pool(QueryPlan):
         """The kind of each snippet; what a user says right after a call that no tool answered is its result."""
         kinds = [kind_of(one) for one in self.snippets]
         for place, kind in enumerate(kinds):
-            if kind is Kind.USER and self.follows(place) and kinds[place - 1] is Kind.CALL:
+            if kind is Kind.USER and self.follows[place] and kinds[place - 1] is Kind.CALL:
                 kinds[place] = Kind.USER if self.snippets[place - 1].tools else Kind.RESULT
         return kinds
 
-    def follows(self, place: int) -> bool:
-        """Whether the step right before one is the candidate before it."""
-        before, one = self.snippets[place - 1], self.snippets[place]
-        return place > 0 and before.trajectory == one.trajectory and before.position + 1 == one.position
+    @cached_property
+    def follows(self) -> list[bool]:
+        """Whether the step right before each is the candidate before it."""
+        owners, positions = self.owners, self.positions
+        return [False, *((owners[1:] == owners[:-1]) & (positions[1:] == positions[:-1] + 1)).tolist()]
 
     @cached_property
     def running(self) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,11 +52,9 @@ def _beside_best(scores: Sequence[float], *, least: float) -> Column | None:
 def beside(pool: Pool) -> Column | None:
     """Lead in similarity of the step before or after: an answer repeats little of its question."""
     column, similarities = np.zeros(len(pool.candidates)), pool.similarities
-    together = [
-        pool.follows(place) and one.session == pool.snippets[place - 1].session
-        for place, one in enumerate(pool.snippets)
-    ]
-    for place in np.flatnonzero(together).tolist():
+    for place in compress(range(len(column)), pool.follows):
+        if pool.snippets[place].session != pool.snippets[place - 1].session:
+            continue
         lead = similarities[place - 1] - similarities[place]
         column[place] = max(column[place], lead)
         column[place - 1] = max(column[place - 1], -lead)

@@ -171,7 +171,7 @@ def _worth_of_step(pool: Pool, place: int, *, opened: frozenset[int]) -> float:
 
 def _call_of(pool: Pool, place: int) -> int | None:
     """The place of a call itself, or of the call that a result answers."""
-    while pool.kinds[place] is Kind.RESULT and pool.follows(place):
+    while pool.kinds[place] is Kind.RESULT and pool.follows[place]:
         place -= 1
     return place if pool.kinds[place] is Kind.CALL else None
 
