@@ -9,8 +9,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
 import stitch
 
 tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -105,11 +103,6 @@ def test_the_public_names_are_these():
         "RetrievalResult", "ScoredSnippet", "Selector", "Step", "StitchError", "Tenants", "ToolCall", "Trajectory",
         "open_memory", "open_tenants",
     ]  # fmt: skip
-    for name in stitch.__all__:
-        assert getattr(stitch, name) is not None
-        assert name in dir(stitch)
-    with pytest.raises(AttributeError, match="nonsense"):
-        _ = stitch.nonsense
 
 
 def test_the_version_stands_in_one_place_and_heads_the_changelog():

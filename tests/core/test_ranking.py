@@ -90,10 +90,11 @@ def test_values_and_kinds_order_differently():
     assert [hit.snippet.position for hit in by_kind] == [1, 0]
 
 
-def test_an_empty_filter_leaves_the_ranking_to_similarity_and_then_to_time():
-    candidates = [(snippet(ContextualIntent(), 2), 0.5), (snippet(ContextualIntent(), 1), 0.5)]
-    ranked = rank_by_label_density([*candidates, (snippet(ContextualIntent(), 0), 0.1)], IntentFilter())
-    assert [hit.snippet.position for hit in ranked] == [1, 2, 0]
+def test_an_empty_filter_leaves_the_ranking_to_similarity_then_to_the_trajectory_and_to_time():
+    said = [(2, "a", 0.5), (1, "a", 0.5), (0, "b", 0.5), (0, "a", 0.1)]
+    candidates = [(snippet(ContextualIntent(), position, trip), alike) for position, trip, alike in said]
+    ranked = [hit.snippet for hit in rank_by_label_density(candidates, IntentFilter())]
+    assert [(one.trajectory, one.position) for one in ranked] == [("a", 1), ("a", 2), ("b", 0), ("a", 0)]
 
 
 def test_two_aliases_of_one_label_on_a_snippet_count_once():
@@ -102,12 +103,6 @@ def test_two_aliases_of_one_label_on_a_snippet_count_once():
     [hit] = rank_by_label_density([(both, 0.0)], IntentFilter(event_types=("ask price",)), vocabulary=vocabulary)
     assert hit.density == 1
     assert matched_by_kind(hit.matched) == {"scope": [], "event_type": ["inquire price"], "entity_type": []}
-
-
-def test_equal_snippets_of_two_trajectories_stand_by_trajectory():
-    one, two = snippet(ContextualIntent(), 0, "b"), snippet(ContextualIntent(), 9, "a")
-    ranked = rank_by_label_density([(one, 0.0), (two, 0.0)], IntentFilter())
-    assert [hit.snippet.trajectory for hit in ranked] == ["a", "b"]
 
 
 @given(st.lists(intents, max_size=6), filters, merges)

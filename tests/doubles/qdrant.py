@@ -14,14 +14,19 @@ import threading
 import weakref
 import zlib
 from collections import Counter
+from copy import copy
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import qdrant_edge as edge
+from qdrant_client.embed import schema_parser
 
 from stitch.testing.servers import LoopbackServer, Reply, Request, Silence
+
+# Each client copies all that is known of its models, which takes longer than what most tests ask of one.
+vars(schema_parser)["deepcopy"] = copy
 
 _DONE = {"operation_id": 0, "status": "completed"}
 

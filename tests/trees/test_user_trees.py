@@ -19,17 +19,6 @@ KEY = "sk-abcdefghijklmnopqrstuvwxyz123456"
 
 
 @pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "m"
-
-
-@pytest.fixture
-def memory(folder):
-    with open_memory(folder) as opened:
-        yield opened
-
-
-@pytest.fixture
 def trip(memory):
     return memory.trees.create("trip", TRIP, message="first plan", time="2026-03-01T10:00")
 
@@ -79,7 +68,7 @@ def test_a_step_tells_of_so_many_changes_and_no_more(memory, trip):
     assert max(map(len, lines)) <= 160
 
 
-def test_secrets_are_taken_out_of_what_comes_in(memory, folder):
+def test_secrets_are_taken_out_of_what_comes_in(memory):
     trip = memory.trees.create("t", {"type": "Plan", "note": f"key {KEY}", "password": "hunter2secret9"}, message=KEY)
     trip.edit(
         [
@@ -95,8 +84,8 @@ def test_secrets_are_taken_out_of_what_comes_in(memory, folder):
     assert trip.tree.root.fields["note"] == "again [redacted:openai-key]"
     assert trip.tree.node("n").fields["text"] == "[redacted:openai-key]"
     memory.flush()
-    assert files_with(folder, KEY.encode()) == []
-    assert files_with(folder, b"hunter2secret9") == []
+    assert files_with(memory.folder, KEY.encode()) == []
+    assert files_with(memory.folder, b"hunter2secret9") == []
     for wrong in ({"type": "Plan", "id": KEY}, {"type": "Plan", KEY: "x"}):
         with pytest.raises(InputError, match="holds a secret"):
             memory.trees.create("u", wrong)
@@ -115,16 +104,16 @@ def test_what_cannot_be_a_name_a_message_or_a_time_is_refused(memory, trip):
     assert trip.version == "v1"
 
 
-def test_an_erased_tree_is_in_no_file_any_more(memory, folder, trip):
+def test_an_erased_tree_is_in_no_file_any_more(memory, trip):
     trip.edit([SetField("park", "name", "Zeppelin hangar")], message="Wolpertinger")
     memory.trees.create("other", {"type": "Plan", "name": "Kaleidoscope"})
     memory.flush()
-    assert files_with(folder, b"butterfly") != []
+    assert files_with(memory.folder, b"butterfly") != []
     erased = memory.trees.delete("trip")
     assert (erased.trees, erased.versions, erased.proof.found) == (1, 2, ())
     assert erased.proof.traces > 5
     for word in ("butterfly", "zeppelin", "wolpertinger", "quiet park"):
-        assert files_with(folder, word.encode()) == []
+        assert files_with(memory.folder, word.encode()) == []
     assert memory.trees.names() == ["other"]
     for act in (lambda: trip.edit([Delete("zoo")]), trip.reload, lambda: memory.trees.delete("trip")):
         with pytest.raises(InputError, match="no tree 'trip'"):
@@ -169,7 +158,8 @@ with open_memory(sys.argv[1]) as memory:
 
 
 @pytest.mark.slow
-def test_a_commit_that_was_acknowledged_survives_kill_9(folder):
+def test_a_commit_that_was_acknowledged_survives_kill_9(tmp_path):
+    folder = tmp_path / "m"
     victim = subprocess.Popen([sys.executable, "-c", VICTIM, str(folder)], stdout=subprocess.PIPE, text=True)
     assert victim.stdout is not None
     with victim:
