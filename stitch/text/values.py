@@ -6,7 +6,7 @@ Classes come from the shape of a value and from the words around it; keys of too
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
@@ -39,8 +39,10 @@ _PERSON_BEFORE = re.compile(
 _CALENDAR = re.compile(rf"(?:{MONTH}|{WEEKDAY}s?)$")
 
 
-_DIGIT = "a digit"
-"""The sign of a class whose values have one."""
+_DIGIT, _JOINED = "a digit", "a joined digit"
+"""Signs of classes whose values have one; and one that is part of a word, a date or a long number."""
+_A_DIGIT = re.compile("[0-9]")
+_JOINED_DIGIT = re.compile(r"\d(?:[^\W\d]|[^\w\s,.;:!?)]|[,.;:!?)][^\s,.;:!?)]|\d{6}|(?<=[^\s\d].))")
 
 
 class ValuePattern(NamedTuple):
@@ -53,11 +55,11 @@ class ValuePattern(NamedTuple):
     signs: tuple[str, ...]
     """Only a text that holds one of these, in lower case, has such a value; any text if there is none."""
 
-    def may_be_in(self, lowered: str, *, has_digit: bool) -> bool:
-        """Whether values of this class have to be looked for in a text, given with its case folded."""
-        if self.needs_digit and not has_digit:
+    def may_be_in(self, lowered: str, *, digits: Collection[str]) -> bool:
+        """Whether values of this class have to be looked for in a text: folded, and with `digits_in` it."""
+        if self.needs_digit and not digits:
             return False
-        return not self.signs or (has_digit and self.signs[0] == _DIGIT) or any(map(lowered.__contains__, self.signs))
+        return not self.signs or self.signs[0] in digits or any(map(lowered.__contains__, self.signs))
 
 
 def _value_patterns() -> Iterator[ValuePattern]:
@@ -82,6 +84,13 @@ _PART = re.compile(r"(?<!\?P)<([a-z]+)>")
 VALUE_PATTERNS = tuple(_value_patterns())
 
 
+def digits_in(text: str) -> Collection[str]:
+    """The signs of digits that a text has."""
+    if _A_DIGIT.search(text) is None:
+        return ()
+    return (_DIGIT, _JOINED) if _JOINED_DIGIT.search(text) else (_DIGIT,)
+
+
 class FoundMention(NamedTuple):
     """A value with its class and place in the text."""
 
@@ -98,9 +107,9 @@ def find_mentions(text: str) -> tuple[FoundMention, ...]:
     taken = bytearray(len(text))
     found: list[FoundMention] = []
     lowered = fold_case(text)
-    has_digit = any(map(lowered.__contains__, "0123456789"))
+    digits = digits_in(text)
     for pattern in VALUE_PATTERNS:
-        if not pattern.may_be_in(lowered, has_digit=has_digit):
+        if not pattern.may_be_in(lowered, digits=digits):
             continue
         for match in pattern.finder.finditer(text):
             start, end = match.span()

@@ -379,11 +379,10 @@ def _cosines(gists: Sequence[NDArray[np.int32] | None], vector: NDArray[Any] | N
 
     if vector is None:
         return [0.0] * len(gists)
-    # Joined and reshaped, which takes half of the time of an array of arrays.
-    joined = np.concatenate([0 * vector if gist is None else gist for gist in gists])
-    rows = joined.reshape(len(gists), -1).astype(np.float32)
+    rows = np.array([0 * vector if gist is None else gist for gist in gists], np.float32)
     lengths = np.sqrt(np.add.reduce(rows * rows, axis=1) * float(vector @ vector))
-    cosines: list[float] = ((rows @ vector) / (lengths + (lengths == 0))).round(4).tolist()
+    lengths[lengths == 0] = 1
+    cosines: list[float] = ((rows @ vector) / lengths).round(4).tolist()
     return cosines
 
 
