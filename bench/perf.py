@@ -101,8 +101,8 @@ def measure_performance(steps: int = 50_000, *, seed: int = 0) -> Figures:
     scope, those of `search_unnamed_*` do not, and `search_k10_*` asks for ten hits in 2,000 tokens. `engine_p50_ms` is
     what the engine takes for three searches of its own. `erase_s` is the time to the proof when the oldest 1,000 steps
     are erased at once, `erase_one_s` when one is after that. `search_first_ms` is the first search of a process, which
-    reads the labels of all `scopes`; `rss_own_mb` is what is resident without the pages of mapped files, which the
-    system takes back.
+    reads the labels of all `scopes`. `rss_mb` is resident then; `rss_once_mb` counts pages once that the engine maps in
+    two places, and `rss_own_mb` leaves out all pages of mapped files, which the system takes back.
 
     What must not grow: in one trajectory of `long_steps` steps, `long_cost_ratio` is what a step of the last tenth
     costs of what one of the first tenth does, in processor time; `add_after_*_ms` is the next add after a step of its
@@ -210,7 +210,12 @@ def _measure_search(memory: str, steps: int, seed: int, options: dict[str, Any])
             began_cpu, count = time.process_time(), min(QUESTIONS, steps)
             figures |= percentiles(name, [took_ms(ask) for _ in range(count)])
             figures["search_k10_cpu_ms"] = (time.process_time() - began_cpu) / count * 1e3  # of the last of them
-        return figures | {"rss_mb": timing.resident_mb(), "rss_own_mb": timing.resident_mb(mapped=False)}
+        resident, own = timing.resident_mb(), timing.resident_mb(mapped=False)
+        return figures | {
+            "rss_mb": resident,
+            "rss_once_mb": resident - timing.mapped_again_mb(memory),
+            "rss_own_mb": own,
+        }
 
 
 def _measure_erasing(memory: str, steps: int, seed: int) -> Figures:

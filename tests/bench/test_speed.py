@@ -44,7 +44,8 @@ def test_perf_prints_every_figure_as_one_object() -> None:
     figures = call("perf", "--steps", "20")
     zero = {"erase_traces_left", "erase_one_traces_left"}
     assert all(value > 0 for name, value in figures.items() if name not in zero)
-    assert {"search_k10_p50_ms", "engine_p50_ms", "import_s", "rss_mb", "disk_mb", "scopes"} <= figures.keys()
+    assert {"search_k10_p50_ms", "engine_p50_ms", "import_s", "disk_mb", "scopes"} <= figures.keys()
+    assert 0 < figures["rss_own_mb"] <= figures["rss_once_mb"] <= figures["rss_mb"]
     assert figures["steps"] == figures["erase_steps"] == 20
     assert (figures["erase_one_steps"], figures["erase_traces_left"]) == (1, 0)
 
