@@ -74,10 +74,9 @@ def _nearness(
     rare = np.log((lengths + 1) / np.maximum(1, by_talk)) * (by_talk > 0)
     weights = rare * np.array([weight for weight, _ in clues])[:, None]
     weights /= np.maximum(_ENOUGH, weights.sum(axis=0))
-    faded = _faded(owner, positions)
     column: Column = np.zeros(len(positions))
-    for says, own in zip(said, weights, strict=True):
-        column += own[owner] * faded[says].max(axis=0)
+    for told in weights[:, owner] * _faded(said, owner, positions):
+        column += told
     return column, np.maximum.reduceat(column, starts)
 
 
@@ -106,9 +105,14 @@ def _speakers(roles: Iterable[str]) -> frozenset[str]:
     return frozenset(word for role in named for word in words(role))
 
 
-def _faded(owner: NDArray[np.int64], positions: NDArray[np.int64]) -> Column:
-    """The decayed weight of a clue in one candidate at each other one; 0 in other talks."""
-    together = owner[:, None] == owner
-    faded = np.zeros(together.shape)
-    faded[together] = np.exp(np.abs(positions[:, None] - positions)[together] / -_FADING_STEPS)
+def _faded(said: NDArray[np.bool_], owner: NDArray[np.int64], positions: NDArray[np.int64]) -> Column:
+    """For each clue and candidate the decayed weight of the nearest one of its talk that says it; 0 where none does."""
+    places, count = np.arange(len(positions)), len(positions)
+    before = np.maximum.accumulate(np.where(said, places, -1), axis=1)
+    after = np.minimum.accumulate(np.where(said, places, count)[:, ::-1], axis=1)[:, ::-1]
+    owners, standing = np.append(owner, -1), np.append(positions, 0)  # what is before the first or after the last
+    faded: Column = np.zeros(said.shape)
+    for nearest in (before, after):
+        steps = np.abs(positions - standing[nearest])
+        np.maximum(faded, np.exp(steps / -_FADING_STEPS), out=faded, where=owners[nearest] == owner)
     return faded
