@@ -18,10 +18,11 @@ from stitch.core.process import ForkGuard
 from stitch.errors import SettingsError
 
 if TYPE_CHECKING:
-    from stitch.core import Observer, RetrievalResult, Retriever, SearchRequest, SnippetReader
+    from stitch.core import RetrievalResult, Retriever, SearchRequest, SnippetReader
     from stitch.core.retention import RetentionRule
     from stitch.ingest import Ingestor
     from stitch.lm import LanguageModel, Ledger
+    from stitch.observe import Observers
     from stitch.observe.recalls import RecallLog
     from stitch.retrieve.relevance import RelevanceJudge
     from stitch.signatures.programs import TreeProgram
@@ -103,7 +104,7 @@ class MemoryParts:
     retrievers: Mapping[str, Retriever]
     """By the name under which each is chosen."""
     defaults: SearchDefaults
-    observer: Observer
+    observer: Observers
     ledger: Ledger
     resources: ExitStack
     """Closes all parts, in their order."""
@@ -151,14 +152,14 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
     """
     from stitch.retrieve.awaited import AwaitedVectorsRetriever
     from stitch.retrieve.context.answer import EmptyRetriever
-    from stitch.retrieve.relevance import Calibrated, RelevanceEstimator, RelevanceRetriever
+    from stitch.retrieve.relevance import RelevanceEstimator, RelevanceRetriever, calibrated
 
-    ingestor, calibrated = parts.ingestor, isinstance(retriever, Calibrated)
-    if (request.min_relevance or request.min_share) and not calibrated:
+    ingestor, fitted = parts.ingestor, calibrated(retriever)
+    if (request.min_relevance or request.min_share) and not fitted:
         raise SettingsError(
             f"retriever {retriever.mode!r} cannot tell how likely its hits are",
             hint="search without min_relevance and min_share, or by "
-            + ", ".join(name for name, own in parts.retrievers.items() if isinstance(own, Calibrated)),
+            + ", ".join(name for name, own in parts.retrievers.items() if calibrated(own)),
         )
     if reason := _unanswerable(request, ingestor):
         return EmptyRetriever(mode=retriever.mode, reason=reason)
@@ -166,7 +167,7 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
         from stitch.retrieve.diverse import DiverseRetriever
 
         retriever = DiverseRetriever(retriever, embedder=ingestor.embedder)
-    if not calibrated:
+    if not fitted:
         return AwaitedVectorsRetriever(retriever, lacking=ingestor.worker.lacking)
     store: SnippetReader = ingestor.store
     if request.as_of is not None:
@@ -192,6 +193,8 @@ def _unanswerable(request: SearchRequest, ingestor: Ingestor) -> str:
 def note_search(result: RetrievalResult, parts: MemoryParts) -> None:
     """Tell of an answered question whoever keeps or watches what is asked."""
     parts.recalls.note(result)
+    if not parts.observer.heeds(Searched):
+        return
     request = result.request
     parts.observer.notice(
         Searched.model_construct(  # all of it was checked when the answer was made

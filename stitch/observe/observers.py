@@ -60,6 +60,10 @@ class Observers:
         self._observers = tuple(observers)
         self._failed: set[int] = set()
 
+    def heeds(self, kind: type[MemoryEvent]) -> bool:
+        """Whether anybody looks at events of a kind: to make one takes longer than to ask."""
+        return any(not isinstance(own, LogObserver) or own.heeds(kind) for own in self._observers)
+
     def notice(self, event: MemoryEvent) -> None:
         """Tell every observer of an event."""
         for index, observer in enumerate(self._observers):
@@ -84,11 +88,14 @@ class LogObserver:
     def __init__(self, logger: logging.Logger | None = None) -> None:
         self._logger = logger or logging.getLogger("stitch.events")
 
+    def heeds(self, kind: type[MemoryEvent]) -> bool:
+        """Whether the level of a kind of events is wanted."""
+        return self._logger.isEnabledFor(_LEVELS.get(kind, logging.DEBUG))
+
     def notice(self, event: MemoryEvent) -> None:
         """Write the line of an event, if its level is wanted."""
-        level = _LEVELS.get(type(event), logging.DEBUG)
-        if self._logger.isEnabledFor(level):
-            self._logger.log(level, "%s", _line(event), extra={"event": event})
+        if self.heeds(type(event)):
+            self._logger.log(_LEVELS.get(type(event), logging.DEBUG), "%s", _line(event), extra={"event": event})
 
 
 def _line(event: MemoryEvent) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from stitch.core import Decision, RetrievalResult, SearchRequest, SnippetReader
 from stitch.retrieve.context.answer import milliseconds_since, with_context
@@ -31,7 +31,7 @@ class AutoRetriever:
     """Answers by the lens that fits the question."""
 
     mode = "auto"
-    calibrated: Literal[True] = True
+    calibrated = True
 
     def __init__(self, *, intent: StepRanker, themes: ThemesRetriever) -> None:
         self._intent, self._themes = intent, themes

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from stitch.core import (
     INSTRUCTS,
@@ -100,7 +100,7 @@ class IntentRetriever:
     """Ranks snippets by the question's labels and by similarity."""
 
     mode = "intent"
-    calibrated: Literal[True] = True
+    calibrated = True
 
     def __init__(
         self,

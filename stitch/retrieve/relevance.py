@@ -17,7 +17,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -179,11 +179,9 @@ def chance(features: Mapping[str, float], weights: Weights) -> float:
     return 1.0 / (1.0 + math.exp(-math.fsum(weights.get(name, 0.0) * value for name, value in features.items())))
 
 
-@runtime_checkable
-class Calibrated(Protocol):
-    """A retriever the similarity of whose hits is that of vectors and words together: chances are fitted to it."""
-
-    calibrated: Literal[True]
+def calibrated(retriever: Retriever) -> bool:
+    """Whether the similarity of a retriever's hits is that of vectors and words together: chances are fitted to it."""
+    return bool(getattr(retriever, "calibrated", False))
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import Self
 
@@ -74,7 +74,7 @@ class LexicalRetriever(Unlabeled):
 class HybridRetriever(Unlabeled):
     """Ranks by vectors and words together, as the intent retriever does inside a tier of equal density."""
 
-    calibrated: Literal[True] = True
+    calibrated = True
 
     def __init__(self, *, embedder: Embedder, lexical: LexicalEncoder, **searched: Any) -> None:
         super().__init__("hybrid", similarity=Similarity(embedder=embedder, lexical=lexical), **searched)

@@ -100,3 +100,14 @@ def test_a_failing_observer_harms_nobody_and_is_logged_once(caplog: pytest.LogCa
         observers.notice(ACCEPTED)
     assert last.events == [ACCEPTED, ACCEPTED]
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [OSError, ValueError]
+
+
+@pytest.mark.parametrize(
+    ("level", "others", "heeded"),
+    [("DEBUG", (), True), ("INFO", (), False), ("INFO", (RecordingObserver(),), True)],
+)
+def test_an_event_is_heeded_by_who_logs_its_level_and_by_any_other_observer(
+    level: str, others: tuple[RecordingObserver, ...], heeded: bool
+) -> None:
+    logger = logging.Logger("of this test", level)
+    assert Observers([LogObserver(logger), *others]).heeds(Searched) is heeded

@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from stitch.core import (
     Decision,
@@ -55,7 +55,7 @@ class ThemesRetriever:
     Without hierarchies it reads the sentences of steps as they are (`themes-flat`).
     """
 
-    calibrated: Literal[True] = True
+    calibrated = True
 
     def __init__(
         self,
