@@ -191,6 +191,7 @@ class LabelVocabulary:
         self._into: dict[Label, str] = {}
         self._scopes_into: dict[tuple[str, str], str] = {}
         """Scopes by trajectory and name that are merged in this trajectory alone."""
+        self._merged_kinds = set[LabelKind]()
         self._aliases: dict[Label, frozenset[str]] | None = None
         self._phases: dict[str, list[str]] = {}
         for scope in scopes:
@@ -227,6 +228,7 @@ class LabelVocabulary:
         if self.canonical(merge.kind, merge.into, trajectory=merge.trajectory) == merge.alias:
             raise ValueError(f"{merge.alias!r} cannot be merged into its own alias {merge.into!r}")
         self._merges.append(merge)
+        self._merged_kinds.add(merge.kind)
         into[alias] = merge.into
         self._aliases = None
 
@@ -254,8 +256,8 @@ class LabelVocabulary:
     def canonical_intent(self, intent: ContextualIntent, *, trajectory: str = "") -> ContextualIntent:
         """As `canonical`, for the labels of a step; what reads alike stands once."""
         read: dict[str, str | tuple[str, ...] | None] = {}
-        for kind, field in LABEL_FIELDS.items():
-            values = intent.of(kind)
+        for kind in self._merged_kinds:
+            field, values = LABEL_FIELDS[kind], intent.of(kind)
             moved = kind is LabelKind.SCOPE and (trajectory, intent.scope) in self._scopes_into
             if moved or any((kind, value) in self._into for value in values):
                 canonical = _bounded(self.canonical(kind, value, trajectory=trajectory) for value in values)
