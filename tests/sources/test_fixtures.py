@@ -75,7 +75,7 @@ NOTATION = {"INST", "TIMESTAMP"}
 """Words of a notation that is read and not kept."""
 
 
-@settings(max_examples=10 * settings().max_examples)
+@settings(max_examples=20 * settings().max_examples)
 @given(example=st.sampled_from(EXAMPLES), draw=st.data())
 def test_no_words_of_a_record_are_lost_whatever_stands_in_it(example: dict[str, Any], draw: st.DataObject) -> None:
     added: list[str] = []

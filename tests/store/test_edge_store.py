@@ -60,7 +60,7 @@ def run_python(code: str, *arguments: object, **options: object) -> subprocess.P
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload,no-any-return]
 
 
-@pytest.mark.parametrize("worlds", [40, pytest.param(3_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("worlds", [100, pytest.param(3_000, marks=pytest.mark.slow)])
 def test_every_world_is_ranked_by_definition_whatever_others_hold(tmp_path: Path, worlds: int) -> None:
     rng = random.Random(17)
     with closing(open_store(tmp_path)) as store:
