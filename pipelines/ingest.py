@@ -158,7 +158,7 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
         (report.repeated_with_other_labels, (f"{report.repeated_with_other_labels} steps were in the memory already and"
          " keep the labels they have; `stitch relabel` with the same options labels them with the model")),
         (report.redacted, f"secrets redacted before anything was written: {kinds}"),
-        (report.erased, (f"{report.erased} steps were erased before and are not stored;"
+        (report.erased, (f"{counted(steps=report.erased)} erased before and not stored;"
          " the same command with --again stores them")),
         (report.failed, "failed steps are kept and searchable; `stitch retry` tries them again"),
         (report.not_read, f"not read: {lists}; kept as metadata of the step that follows"),
@@ -194,11 +194,12 @@ def _tell_vectors(steps: int) -> None:
 def _outcome(report: IngestReport, *, files: int) -> str:
     """The outcome of all steps, in one line."""
     source = f" from {files} files" if files > 1 else ""
-    known = f" ({report.repeated} known before)" if report.repeated else ""
+    known = f", {report.repeated} known before" if report.repeated else ""
+    retired = f", {report.retired} retired" if report.retired else ""
     waiting = f", {report.waiting} wait for the store" if report.waiting else ""
     return (
-        f"{counted(steps=report.steps, trajectories=report.trajectories)}{source} in {report.seconds:.1f} s:"
-        f" {report.stored} stored{known}, {report.failed} failed, {report.rejected} rejected{waiting}"
+        f"{counted(steps=report.steps, trajectories=report.trajectories)}{source} in {report.seconds:.1f} s{known}:"
+        f" {report.stored} stored{retired}, {report.failed} failed, {report.rejected} rejected{waiting}"
     )
 
 

@@ -33,6 +33,8 @@ class IngestReport(BaseModel):
     stored: int = 0
     """Steps that are now in the store by their labels, those known already included."""
     failed: int = 0
+    retired: int = 0
+    """Steps known already that were taken out of retrieval, and stay so."""
     waiting: int = 0
     """Steps that wait in the journal for a store that cannot be reached, or for their vectors; who opens the memory
     next goes on with them."""
@@ -236,6 +238,7 @@ class Intake:
         else:
             report.stored += receipt.state is StepState.STORED
             report.failed += receipt.state is StepState.FAILED
+            report.retired += receipt.state is StepState.RETIRED
 
 
 def _rejection(item: SourcedStep, error: StepRejectedError) -> Rejection:

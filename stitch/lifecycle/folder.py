@@ -158,7 +158,8 @@ def check_there(location: str, folder: Path) -> None:
         )
     if files := [str(each) for each in (folder, *folder.parents) if each.exists() and not each.is_dir()]:
         raise InputError(f"no memory at {location!r}: {files[0]!r} is a file", hint="name a folder")
-    raise InputError(f"no memory at {location!r}", hint=f"`stitch ingest FILE --memory {location}` makes one")
+    served = f"; a server of `stitch serve` is named stitch+{location}" if "://" in location else ""
+    raise InputError(f"no memory at {location!r}", hint=f"`stitch ingest FILE --memory {location}` makes one{served}")
 
 
 def note_cache(folder: Path, *, used: bool) -> None:

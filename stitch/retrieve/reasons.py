@@ -58,7 +58,7 @@ def _in_words(name: str, hit: ScoredSnippet, question: Question, *, known: Place
     if name == GOAL:
         return f"same goal: {goal_of(one.intent.scope)}" if one.intent.scope else ""
     plain = {
-        "meaning": "says it in its own words",
+        "meaning": "near in meaning",
         "similarity": "alike in words and meaning",
         "density": f"carries {labels_in_words(hit.matched)}",
         "near": "near what the question says of where to look",

@@ -101,13 +101,14 @@ def test_ingest_and_import_count_what_was_erased_and_take_it_when_told_to(run: R
     assert run("ingest", "trip.jsonl", *memory)[0] == 0
     exported = run("export", *memory)[1]
     Path("export.jsonl").write_text(exported)
-    name = json.loads(exported.splitlines()[3])["step"]["id"]
+    name, other = (json.loads(line)["step"]["id"] for line in exported.splitlines()[3:5])
     assert run("forget", "erase", "--trajectory", "trip", "--step", name, *memory)[0] == 0
+    assert run("forget", "retire", "--trajectory", "trip", "--step", other, *memory)[0] == 0
     status, out, told = run("ingest", "trip.jsonl", *memory)
-    assert "2 known before" in out
+    assert ", 2 known before: 1 stored, 1 retired, 0 failed" in out
     again = "the same command with --again stores them"
     assert status == 0
-    assert f"stitch: 1 steps were erased before and are not stored; {again}" in told
+    assert f"stitch: 1 step erased before and not stored; {again}" in told
     report = json.loads(run("ingest", "trip.jsonl", "--json", *memory)[1])
     assert (report["steps"], report["repeated"], report["erased"], report["rejected"]) == (2, 2, 1, 0)
     assert not Path("m/rejects.jsonl").exists(), "what was erased is not written there either"
