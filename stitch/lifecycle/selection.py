@@ -50,7 +50,8 @@ def select(ingestor: Ingestor, selector: Selector, *, tenant: str) -> list[Selec
     if not isinstance(selector, Selector):
         raise InputError(f"steps are selected by a stitch.Selector, not by {selector!r}")
     if selector.step is not None and selector.trajectory is None:
-        raise InputError(f"step {selector.step!r} is named without its trajectory", hint="name its trajectory, too (--trajectory)")
+        hint = "name its trajectory, too (--trajectory)"
+        raise InputError(f"step {selector.step!r} is named without its trajectory", hint=hint)
     if selector == Selector():
         hint = "name a trajectory, step, scope, event type or age, or `everything` (--all)"
         raise InputError("no steps are selected", hint=hint)

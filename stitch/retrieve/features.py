@@ -21,6 +21,7 @@ from stitch.retrieve.goals import goal, kind, late, only_asks
 from stitch.retrieve.nearness import near
 from stitch.retrieve.speakers import USERS, asks_of_own_matters, called_roles, named_speakers
 from stitch.text.dates import day_of
+from stitch.text.languages import content_stems
 
 if TYPE_CHECKING:
     from stitch.retrieve.candidates import Column
@@ -31,6 +32,8 @@ Feature = Callable[[Pool], "Column | None"]
 _LEAST_COSINE, _LEAST_LEXICAL = 0.3, 0.1
 """Best scores below these tell little: the others are compared with these instead."""
 _READ_CHARS = 1_000
+_REPEATS = 2.0
+"""So many times as much loses what asks and says no word but those of the question."""
 
 
 def meaning(pool: Pool) -> Column | None:
@@ -96,10 +99,21 @@ def time(pool: Pool) -> Column | None:
 
 
 def asking(pool: Pool) -> Column | None:
-    """A loss of what is short and does nothing but ask, in talks: the answer stands in another step."""
+    """A loss of what is short and does nothing but ask, in talks: the answer stands in another step.
+
+    What asks the very question, as in an earlier talk, loses what it is alike for.
+    """
     if pool.running.all():
         return None
-    return np.array([-float(only_asks(one)) for one in pool.snippets]) * ~pool.in_runs
+    asked = frozenset(content_stems(pool.request.query))
+    return -np.array([_asks(one, asked) for one in pool.snippets]) * ~pool.in_runs
+
+
+def _asks(one: MemorySnippet, asked: frozenset[str]) -> float:
+    if not only_asks(one):
+        return 0.0
+    own = content_stems(one.text)
+    return _REPEATS if own and asked.issuperset(own) else 1.0
 
 
 _ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model", "llm", "system", "developer"))
