@@ -67,7 +67,8 @@ class Access:
             return None
         scheme, _, text = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not text.strip():
-            raise _unauthorized("KeyNeeded", "this server asks for a key", "send the header Authorization: Bearer KEY")
+            hint = "set STITCH_KEY, or send the header Authorization: Bearer KEY"
+            raise _unauthorized("KeyNeeded", "this server asks for a key", hint)
         key = self._keys.find(text.strip())
         if key is None:
             hint = "`stitch keys list` says which there are"

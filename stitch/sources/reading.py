@@ -355,7 +355,7 @@ def _no_text(number: int, raw: bytes, last: int) -> tuple[int, Unreadable]:
     why = why_unparsable(raw[: raw.find(b"\n") + 1] or raw)
     if why.startswith("malformed JSON"):
         other = "no text that says who speaks (`Ann: hello`), and no table with columns such as role and content"
-        why = f"{why}; {other}; {GENERIC_FORM}"
+        why = f"{why}; {other}; `stitch add - < FILE` keeps a text as one step; {GENERIC_FORM}"
     return number, Unreadable(f"lines {number} to {last}: {why}" if last > number else why, raw)
 
 
