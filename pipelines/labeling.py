@@ -16,6 +16,8 @@ from stitch.console.printing import counted, print_json, print_told
 from stitch.console.progress import progress_drawn
 from stitch.errors import InputError, ModelError, StepRejectedError, system_reason
 from stitch.lifecycle.relabel import NumberedLine
+from stitch.memory import Memory
+from stitch.retrieve.kinds import is_local
 
 _model = click.option(
     "--model", metavar="NAME", help="The labeler: a model, or any name for a person. The same in both commands."
@@ -41,6 +43,8 @@ def relabel(context: click.Context, /, *, as_json: bool, **settings: Any) -> Non
       stitch relabel --memory trip.memory --model openai/gpt-5-mini --model-budget-tokens 200000
     """
     with opened_memory(**labeled_by_model(settings)) as memory, progress_drawn("labeling"):
+        if settings["labels"] is None and not memory.uses_model:
+            _spare_labels(memory)
         done = memory.lifecycle.relabel()
         spent = memory.ledger.labeling()
     value = {
@@ -55,6 +59,17 @@ def relabel(context: click.Context, /, *, as_json: bool, **settings: Any) -> Non
     if done.steps and not done.relabeled:
         click.echo("stitch: the model labeled nothing; every step keeps its labels", err=True)
         context.exit(ModelError.exit_code)
+
+
+def _spare_labels(memory: Memory) -> None:
+    """Refuse to replace labels that were paid for, or made by a person, by those that cost nothing, unasked."""
+    corrected = {each.by for each in memory.lifecycle.corrections()}
+    made = {name: steps for name, steps in memory.status().labeled_by.items() if not is_local(name)}
+    for name in made.keys() - corrected:
+        raise InputError(
+            f"{counted(steps=made[name])} would lose the labels that {name!r} made",
+            hint="name the model with --model, or give --labels local to replace them",
+        )
 
 
 @click.group()

@@ -369,3 +369,15 @@ def last_turn(query: str) -> str:
     while said and len(content_stems(last)) < _LEAST_TURN_WORDS:
         last = f"{said.pop()}\n{last}"
     return last if said else ""
+
+
+_COURTESY = word_set(
+    """hi hello hey ok okay thanks thank thx cheers bye goodbye cool nice great good fine perfect lovely awesome sure
+    alright right yes yeah yep no nope please welcome morning evening night sorry wow"""
+)
+
+
+def is_courtesy(query: str) -> bool:
+    """Whether somebody greets, thanks or agrees, and asks for nothing: "Thanks, that is all."."""
+    said = words(query[:READ_CHARS])
+    return "?" not in query and not _COURTESY.isdisjoint(said) and _COURTESY.issuperset(set(said) - FUNCTION_WORDS)

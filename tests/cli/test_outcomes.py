@@ -58,6 +58,9 @@ def test_a_model_for_steps_that_are_known_changes_nothing_and_says_which_command
         assert provider.requests == []
         assert run("relabel", "--memory", "m", *model)[0] == 0
         status, out, err = run("ingest", trip, "--memory", "m", *model, "--json")
+    code, _, told = run("relabel", "--memory", "m")
+    assert (code, "3 steps would lose the labels that 'm " in told) == (2, True)
+    assert run("relabel", "--memory", "m", "--labels", "local")[0] == 0
     report = json.loads(out)
     assert (status, report["repeated"], report["repeated_with_other_labels"], err) == (0, 3, 0, "")
 
