@@ -109,6 +109,15 @@ def test_talk_of_several_people_under_one_role_is_read_as_such() -> None:
     assert acts[1:] == ["ask", "answer", "inform"]
 
 
+def test_of_a_file_in_a_message_its_name_alone_is_read() -> None:
+    for name in ("", " roof.png"):
+        mark = f"[image{name}: image/png, 15008 bytes, sha256 ec6c8e8700df0333]"
+        (made,) = label(said("user", f"Is the roof of the old barn safe?\n{mark}"))
+        told = f"{made.intent.scope} {[each.value for each in made.mentions]}"
+        assert not any(word in told for word in ("sha256", "bytes", "image/", "ec6c"))
+        assert "barn" in told
+
+
 def test_a_scope_that_somebody_named_keeps_its_name() -> None:
     talk = [said("ann", "the roof again"), said("bob", "the gutter of the roof leaks")]
     made = label(*talk)

@@ -102,6 +102,15 @@ def test_of_a_long_result_the_lines_are_shown_that_the_question_points_at_with_b
     assert shown.snippet.text == LOG
 
 
+def test_of_a_long_text_a_small_budget_holds_the_passage_that_answers() -> None:
+    guide = "# Guide\n\n" + "\n\n".join(f"The switch sw{n} sets how often it turns. It is {n * 7}." for n in range(60))
+    asked = "What is switch sw17 set to?"
+    context = fit_context(
+        shorten([hit(0, guide, tool=False, trajectory="t")], asked, budget_tokens=100), budget_tokens=100
+    )
+    assert "sw17 sets how often it turns. It is 119." in context.text
+
+
 def test_no_step_of_a_talk_takes_more_than_its_share_of_a_budget() -> None:
     advice = "Do this first. " * 40 + "Paint the fence with linseed oil in May. " + "Then do that. " * 60
     talk = [hit(n, advice, tool=False, trajectory="talk") for n in range(3)]

@@ -141,6 +141,12 @@ def test_hints_count_less_where_steps_are_long() -> None:
         assert 0 < long["1"] < short["1"]
 
 
+def test_a_question_that_was_asked_before_loses_more_than_one_that_asks_for_something_else() -> None:
+    same, other, empty = (said(n, text) for n, text in enumerate(("A good inn?", "Is the inn open?", "And then?")))
+    found = numbers("asking", "Which inn is good?", same, other, empty, said(3, "It is."))
+    assert found["0"] < found["1"] == found["2"] < found["3"] == 0
+
+
 def test_a_class_that_every_step_has_tells_less() -> None:
     rare, frequent = (
         numbers("kind", CLAUSE, said(1, classes=("price",)), *(said(n, classes=own) for n in range(2, 9)))

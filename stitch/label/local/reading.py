@@ -200,8 +200,14 @@ def _instructs(step: Step, before: Before) -> bool:
     return len(step.content) >= least or opening_of(step.content) in before.openings or before.kind == INSTRUCTIONS
 
 
+_DIGEST = ", sha256 "
+_ATTACHED = re.compile(rf"\[\w{{1,20}} ?([^\[\]:\n]{{0,200}}): [^\[\]\n]{{0,200}}{_DIGEST}[0-9a-f]+\]")
+"""What stands for a file in a text (`[image plan.png: image/png, 68 bytes, sha256 1f2e...]`): but for its name, it
+tells nothing of what is said."""
+
+
 def _text(step: Step, kind: str, pairs: Iterable[tuple[str, str]]) -> str:
-    said = step.content
+    said = step.content if _DIGEST not in step.content else _ATTACHED.sub(r"\1", step.content)
     if kind == CALL and step.tool_calls:
         said = "\n".join((said, *_arguments(step)))
     elif pairs:

@@ -29,6 +29,8 @@ SHARE = 6
 CHARS_OF_ROOT = 20
 """Nor more characters than so many times the root of the budget: where there is room for more, further steps tell more
 than more of each. Both were chosen by leaving sets out, see `bench/EXPERIMENTS.md`."""
+_PASSAGE_CHARS = 160
+"""But as many of the first as say something, where half of the budget holds them."""
 FIRST_TOKENS, LEAST_FIRST = 340, 3
 """One hit for so many tokens of a budget, and at least so many hits, are shown at that length."""
 LATER = 0.7
@@ -85,8 +87,11 @@ def _limit(rank: int, *, budget_tokens: int, of_run: bool) -> int:
 
 
 def most_chars(budget_tokens: int) -> int:
-    """About how many characters of a step are shown at most: a sixth of up to 900 tokens, a thirteenth of 4,096."""
-    return min(budget_tokens * _CHARS_A_TOKEN // SHARE, int(CHARS_OF_ROOT * math.sqrt(budget_tokens)))
+    """About how many characters of a step are shown at most: a sixth of up to 900 tokens, a thirteenth of 4,096; of
+    less than 240 a passage.
+    """
+    passage = min(_PASSAGE_CHARS, budget_tokens * _CHARS_A_TOKEN // 2)
+    return max(passage, min(budget_tokens * _CHARS_A_TOKEN // SHARE, int(CHARS_OF_ROOT * math.sqrt(budget_tokens))))
 
 
 @text_cache(maxsize=1024)  # who asks one thing of a run asks for another
