@@ -293,7 +293,7 @@ def as_model_error(error: Exception, *, name: str) -> ModelError:
         keys = " or ".join(
             ("STITCH_MODEL_KEY", *getattr(error, "env_keys", ()))
         )  # its words say what a caller of its library sets
-        return ModelUnavailableError(f"model {name!r} has no key", hint=f"set {keys}")
+        return ModelUnavailableError(f"model {name!r} has no key in {keys}", hint="set one of them")
     if timed_out(error):
         told = "does not answer in time, which the setting model_timeout_s says"
         return ModelUnavailableError(f"model {name!r} {told}", hint="set model_timeout_s to more")
