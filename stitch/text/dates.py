@@ -326,7 +326,9 @@ def spans_of(question: str, *, asked: int | None) -> list[Span]:
 
 def _spans(text: str, asked: int | None) -> Iterator[Span]:
     text = _with_sides(plain_signs(text))
-    for form in (_YEAR_FIRST, _WRITTEN, _DOTTED, _SLASHED, _BY_SIGNS, _abroad(), _MONTH_ALONE):
+    # To look for a hundred names takes longer than all the rest, and most questions have none of them.
+    abroad = () if months_abroad().keys().isdisjoint(_LETTERS.findall(_lowered(text))) else (_abroad(),)
+    for form in (_YEAR_FIRST, _WRITTEN, _DOTTED, _SLASHED, _BY_SIGNS, *abroad, _MONTH_ALONE):
         found = list(form.finditer(text))
         for match, following in zip_longest(found, found[1:]):
             named = match.groupdict()
@@ -349,8 +351,18 @@ def _side_of(match: re.Match[str]) -> str | None:
 
 @lru_cache(maxsize=1)
 def months_abroad() -> dict[str, int]:
-    """The numbers of months by their names in other languages."""
-    return {name: number for number, line in enumerate(table_lines("months.txt"), start=1) for name in line.split()}
+    """The numbers of months by their names in other languages; a Turkish "ı" may be written as "i" in them."""
+    lines = enumerate(table_lines("months.txt"), start=1)
+    named = ((name, number) for number, line in lines for name in line.split())
+    return {written: number for name, number in named for written in (name, name.replace("ı", "i"))}
+
+
+_LETTERS = re.compile(r"\w+")
+
+
+def _lowered(text: str) -> str:
+    """A text in lower case, the Turkish capital "İ" as one sign."""
+    return text.replace("İ", "I").lower()
 
 
 @lru_cache(maxsize=1)
@@ -393,7 +405,7 @@ def _of_date(year: str | None, month: str, day: str | None, *, side: str | None,
 
 def _month_named(month: str) -> int:
     """The number of a month by its digits or its name in any language."""
-    return int(month) if month.isdigit() else months_abroad().get(month.lower()) or _month_number(month)
+    return int(month) if month.isdigit() else months_abroad().get(_lowered(month)) or _month_number(month)
 
 
 def _began(unit: str, day: int) -> int:
