@@ -39,10 +39,14 @@ _PERSON_BEFORE = re.compile(
 _CALENDAR = re.compile(rf"(?:{MONTH}|{WEEKDAY}s?)$")
 
 
-_DIGIT, _JOINED = "a digit", "a joined digit"
-"""Signs of classes whose values have one; and one that is part of a word, a date or a long number."""
-_A_DIGIT = re.compile("[0-9]")
-_JOINED_DIGIT = re.compile(r"\d(?:[^\W\d]|[^\w\s,.;:!?)]|[,.;:!?)][^\s,.;:!?)]|\d{6}|(?<=[^\s\d].))")
+_DIGIT = "a digit"
+_SIGNS = {
+    _DIGIT: re.compile("[0-9]"),
+    "a joined digit": re.compile(r"\d(?:[^\W\d]|[^\w\s,.;:!?)]|[,.;:!?)][^\s,.;:!?)]|\d{6}|(?<=[^\s\d].))"),
+    "an ending": re.compile(r"\.[a-z]"),
+}
+"""Signs of classes that are no words: a digit; one that is part of a word, a date or a long number; a letter behind a
+period."""
 
 
 class ValuePattern(NamedTuple):
@@ -55,11 +59,11 @@ class ValuePattern(NamedTuple):
     signs: tuple[str, ...]
     """Only a text that holds one of these, in lower case, has such a value; any text if there is none."""
 
-    def may_be_in(self, lowered: str, *, digits: Collection[str]) -> bool:
-        """Whether values of this class have to be looked for in a text: folded, and with `digits_in` it."""
-        if self.needs_digit and not digits:
+    def may_be_in(self, lowered: str, *, signs: Collection[str]) -> bool:
+        """Whether values of this class have to be looked for in a text, given in lower case and with `signs_in` it."""
+        if self.needs_digit and _DIGIT not in signs:
             return False
-        return not self.signs or self.signs[0] in digits or any(map(lowered.__contains__, self.signs))
+        return not self.signs or self.signs[0] in signs or any(map(lowered.__contains__, self.signs))
 
 
 def _value_patterns() -> Iterator[ValuePattern]:
@@ -84,11 +88,9 @@ _PART = re.compile(r"(?<!\?P)<([a-z]+)>")
 VALUE_PATTERNS = tuple(_value_patterns())
 
 
-def digits_in(text: str) -> Collection[str]:
-    """The signs of digits that a text has."""
-    if _A_DIGIT.search(text) is None:
-        return ()
-    return (_DIGIT, _JOINED) if _JOINED_DIGIT.search(text) else (_DIGIT,)
+def signs_in(text: str) -> Collection[str]:
+    """The signs of values that a text has, but for words."""
+    return [name for name, sign in _SIGNS.items() if sign.search(text)]
 
 
 class FoundMention(NamedTuple):
@@ -107,9 +109,9 @@ def find_mentions(text: str) -> tuple[FoundMention, ...]:
     taken = bytearray(len(text))
     found: list[FoundMention] = []
     lowered = fold_case(text)
-    digits = digits_in(text)
+    signs = signs_in(text)
     for pattern in VALUE_PATTERNS:
-        if not pattern.may_be_in(lowered, digits=digits):
+        if not pattern.may_be_in(lowered, signs=signs):
             continue
         for match in pattern.finder.finditer(text):
             start, end = match.span()

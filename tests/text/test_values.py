@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from stitch.core import Step, ToolCall
 from stitch.text.structured import find_entity_mentions, in_words, structured
-from stitch.text.values import MAX_MENTIONS, VALUE_PATTERNS, digits_in, find_mentions, value_keys
+from stitch.text.values import MAX_MENTIONS, VALUE_PATTERNS, find_mentions, signs_in, value_keys
 from stitch.text.words import fold_case
 
 
@@ -100,4 +100,4 @@ SIGNED = [each for each in VALUE_PATTERNS if each.signs and each.kind != "functi
 def test_every_text_with_a_value_has_one_of_the_signs_of_its_class(pattern, parts):
     text = "".join(parts)
     if pattern.finder.search(text):
-        assert pattern.may_be_in(fold_case(text), digits=digits_in(text))
+        assert pattern.may_be_in(fold_case(text), signs=signs_in(text))
