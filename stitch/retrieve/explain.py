@@ -48,7 +48,7 @@ _PHRASES = {
     "late": "late or early in its scope, as asked for",
     "speaker": "the speaker asked for",
     "time": "the time asked for",
-    "asking": "asks and tells nothing",
+    "asking": "asks, or says nothing new",
     "standing": "an instruction or preference that stands",
     "clock": "early or late among equals, as asked for",
     "neighbors": "one of the first hits, or beside one",

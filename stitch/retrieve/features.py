@@ -33,7 +33,7 @@ _LEAST_COSINE, _LEAST_LEXICAL = 0.3, 0.1
 """Best scores below these tell little: the others are compared with these instead."""
 _READ_CHARS = 1_000
 _REPEATS = 2.0
-"""So many times as much loses what asks and says no word but those of the question."""
+"""So many times as much loses what asks and says no word but those of the question, and what is said again."""
 
 
 def meaning(pool: Pool) -> Column | None:
@@ -101,12 +101,22 @@ def time(pool: Pool) -> Column | None:
 def asking(pool: Pool) -> Column | None:
     """A loss of what is short and does nothing but ask, in talks: the answer stands in another step.
 
-    What asks the very question, as in an earlier talk, loses what it is alike for.
+    What asks the very question, as in an earlier talk, loses what it is alike for, and so does what somebody says again
+    in a later talk, word for word: it comes from the last of them.
     """
     if pool.running.all():
         return None
     asked = frozenset(content_stems(pool.request.query))
-    return -np.array([_asks(one, asked) for one in pool.snippets]) * ~pool.in_runs
+    losses = np.array([_asks(one, asked) for one in pool.snippets])
+    if len(pool.trajectories) > 1:
+        losses[_said_again(pool.snippets)] = _REPEATS
+    return -losses * ~pool.in_runs
+
+
+def _said_again(snippets: Sequence[MemorySnippet]) -> list[bool]:
+    """Which of them the same speaker says again in a later talk."""
+    last = {(one.role, one.text): one.trajectory for one in sorted(snippets, key=lambda one: one.recorded)}
+    return [last[one.role, one.text] != one.trajectory for one in snippets]
 
 
 def _asks(one: MemorySnippet, asked: frozenset[str]) -> float:

@@ -147,6 +147,13 @@ def test_a_question_that_was_asked_before_loses_more_than_one_that_asks_for_some
     assert found["0"] < found["1"] == found["2"] < found["3"] == 0
 
 
+def test_of_what_is_said_in_several_talks_word_for_word_the_last_one_loses_nothing() -> None:
+    texts = ("I forgot.", "I forgot.", "In the blue box.", "I forgot.")
+    talks = [said(n, text, trajectory=f"talk {n}", recorded=float(n)) for n, text in enumerate(texts)]
+    found = numbers("asking", "Where is the key?", *talks)
+    assert found["0"] == found["1"] < found["2"] == found["3"] == 0
+
+
 def test_a_class_that_every_step_has_tells_less() -> None:
     rare, frequent = (
         numbers("kind", CLAUSE, said(1, classes=("price",)), *(said(n, classes=own) for n in range(2, 9)))
