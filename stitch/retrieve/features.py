@@ -21,7 +21,8 @@ from stitch.retrieve.goals import goal, kind, late, only_asks
 from stitch.retrieve.nearness import near
 from stitch.retrieve.speakers import USERS, asks_of_own_matters, called_roles, named_speakers
 from stitch.text.dates import day_of
-from stitch.text.languages import content_stems
+from stitch.text.words import FUNCTION_WORDS
+from stitch.text.words import words as words_of
 
 if TYPE_CHECKING:
     from stitch.retrieve.candidates import Column
@@ -106,7 +107,7 @@ def asking(pool: Pool) -> Column | None:
     """
     if pool.running.all():
         return None
-    asked = frozenset(content_stems(pool.request.query))
+    asked = FUNCTION_WORDS.union(words_of(pool.request.query))
     losses = np.array([_asks(one, asked) for one in pool.snippets])
     if len(pool.trajectories) > 1:
         losses[_said_again(pool.snippets)] = _REPEATS
@@ -122,8 +123,8 @@ def _said_again(snippets: Sequence[MemorySnippet]) -> list[bool]:
 def _asks(one: MemorySnippet, asked: frozenset[str]) -> float:
     if not only_asks(one):
         return 0.0
-    own = content_stems(one.text)
-    return _REPEATS if own and asked.issuperset(own) else 1.0
+    said = words_of(one.text)
+    return _REPEATS if asked.issuperset(said) and not FUNCTION_WORDS.issuperset(said) else 1.0
 
 
 _ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model", "llm", "system", "developer"))
