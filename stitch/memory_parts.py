@@ -181,12 +181,8 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
 
 def _unanswerable(request: SearchRequest, ingestor: Ingestor) -> str:
     """Reason why nothing can be found for a question, whatever the memory holds; empty if something may."""
-    from stitch.retrieve.question import is_courtesy
-
     if request.intent_filter is None and not any(map(str.isalnum, request.query)):
         return "the question has no word"
-    if request.intent_filter is None and request.min_relevance is None and is_courtesy(request.query):
-        return "it greets, thanks or agrees, and asks nothing"
     if (moment := request.as_of) is not None:
         then = ingestor.journal.lengths_at(moment, tenant=request.tenant, trajectory=request.trajectory)
         if not any(known for _, known in then.values()):

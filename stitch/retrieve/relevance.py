@@ -31,10 +31,11 @@ from stitch.retrieve.context.answer import with_context
 from stitch.retrieve.context.quoting import quote
 from stitch.retrieve.context.stopping import leading
 from stitch.retrieve.kinds import running
-from stitch.retrieve.question import read_request
+from stitch.retrieve.question import is_courtesy, read_request
 from stitch.text.dates import MONTH, WEEKDAY
 from stitch.text.languages import content_stems, is_foreign, language_of
-from stitch.text.words import stem, word_set, words
+from stitch.text.words import stem, word_set
+from stitch.text.words import words as words_of
 
 if TYPE_CHECKING:
     from stitch.lm import LanguageModel
@@ -154,7 +155,7 @@ def names_in(question: str) -> frozenset[str]:
     """The words of names in a question, folded: those with a capital that do not begin a sentence; in English alone."""
     if is_foreign(language_of(question)):
         return frozenset()
-    said = (words(match["name"].removesuffix("'s").removesuffix("’s")) for match in _NAME.finditer(question))
+    said = (words_of(match["name"].removesuffix("'s").removesuffix("’s")) for match in _NAME.finditer(question))
     return frozenset(word for own in said for word in own if len(word) > 1 and not _CALENDAR.fullmatch(word))
 
 
@@ -336,7 +337,14 @@ class RelevanceRetriever:
     def _withheld(
         self, ranked: RetrievalResult, anything: float, *, words: int, few: bool
     ) -> tuple[frozenset[str], tuple[Decision, ...]]:
-        """The ids of hits of talks that hardly bear on the question, and why they are left out."""
+        """The ids of hits of talks that hardly bear on the question, and why they are left out.
+
+        Where nothing is asked, of talks and runs alike all that does not say the same words.
+        """
+        if ranked.request.intent_filter is None and is_courtesy(ranked.request.query):
+            said = frozenset(words_of(ranked.request.query))
+            others = frozenset(hit.snippet.id for hit in ranked.hits if not said.issubset(words_of(hit.snippet.text)))
+            return others, (Decision(WITHHELD, {}, "it greets, thanks or agrees, and asks nothing"),)
         talks = self._estimator.talks(ranked, words=words)
         if talks and len(talks) < len(ranked.hits):  # what else is in the memory says nothing of talks
             anything = relevance(self._estimator.evidence(ranked.request, talks, few=few)).result
