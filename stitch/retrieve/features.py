@@ -115,7 +115,7 @@ def asking(pool: Pool) -> Column | None:
 
 
 def _said_again(snippets: Sequence[MemorySnippet]) -> list[bool]:
-    """Which of them the same speaker says again in a later talk."""
+    """Marks of those that the same speaker says again in a later talk."""
     last = {(one.role, one.text): one.trajectory for one in sorted(snippets, key=lambda one: one.recorded)}
     return [last[one.role, one.text] != one.trajectory for one in snippets]
 
