@@ -344,7 +344,8 @@ class RelevanceRetriever:
         if ranked.request.intent_filter is None and is_courtesy(ranked.request.query):
             said = frozenset(words_of(ranked.request.query))
             others = frozenset(hit.snippet.id for hit in ranked.hits if not said.issubset(words_of(hit.snippet.text)))
-            return others, (Decision(WITHHELD, {}, "it greets, thanks or agrees, and asks nothing"),)
+            decision = Decision(WITHHELD, {}, "it greets, thanks or agrees, and asks nothing")
+            return others, (decision,) if others else ()
         talks = self._estimator.talks(ranked, words=words)
         if talks and len(talks) < len(ranked.hits):  # what else is in the memory says nothing of talks
             anything = relevance(self._estimator.evidence(ranked.request, talks, few=few)).result

@@ -12,6 +12,7 @@ _MARK = re.compile(
     r"|!(?:subteam\^\w{1,40}\|@?)?(?P<all>[\w .-]{1,80})(?:\|[^<>|]{1,80})?"
     r"|(?P<url>(?:https?|mailto|tel):[^<>|\s]{1,4000})(?:\|(?P<words>[^<>|]{1,400}))?)>"
 )
+"""What Slack writes for a person, a channel, a group and a link; other programs name people so, too."""
 _STAMP = re.compile(r"\d{9,11}\.\d{1,6}")
 _ESCAPES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
@@ -26,6 +27,8 @@ def unmarked(text: str, message: Mapping[str, Any], people: Mapping[str, str]) -
         people: Names by the ids under which people are named.
     """
     if not isinstance(stamp := message.get("ts"), str) or not _STAMP.fullmatch(stamp):
+        if not people:
+            return text
         return _MARK.sub(lambda mark: _seen(mark, people) if mark["person"] in people else mark[0], text)
     shown = _MARK.sub(lambda mark: _seen(mark, people), text)
     for written, meant in _ESCAPES:

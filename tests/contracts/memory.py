@@ -257,6 +257,7 @@ class MemoryContract:
             assert memory.search(query, min_relevance=0, k=1).hits
         memory.add("hi")
         assert [hit.text for hit in memory.search("Hi!").hits] == ["hi"]
+        assert memory.search("Hi!", trajectory="notes").trace == ()
         assert memory.search("", intent_filter=IntentFilter(event_types=["inform"]), k=1).hits
 
     def test_why_says_why_a_step_comes_back(self, memory: Memory) -> None:
