@@ -316,9 +316,9 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """The error of the system below others."""
-    while error.__cause__ is not None:
-        error = error.__cause__
+    """The error of the system below others; httpcore raises some of its own again `from None`."""
+    while (below := error.__cause__ or error.__context__) is not None:
+        error = below
     return error
 
 

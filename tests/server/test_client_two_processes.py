@@ -1,21 +1,25 @@
 """A memory that one process has open is used by another: watched, searched, corrected, written."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from stitch import Step, open_memory, open_tenants
+from stitch import Memory, Step, open_memory, open_tenants
 from stitch.core import StepState
 from stitch.errors import ForkedProcessError, OwnerLostError, ScopeError, SettingsError, StitchError, StoreLockedError
 from stitch.server import address, joining
+from stitch.server.client import Client, owner_at
 from stitch.server.memory import RemoteMemory
+from stitch.server.protocol import Welcome
 
 Begin = Callable[..., subprocess.Popen[str]]
 Command = Callable[..., tuple[int, str, str]]
@@ -166,6 +170,47 @@ def test_the_owner_closes_while_others_use_the_memory(tmp_path: Path) -> None:
     third.close()
     with pytest.raises(StitchError, match="is closed"):
         third.search("day")
+
+
+@contextlib.contextmanager
+def leaving(folder: Path, memory: Memory, *, reads: bool) -> Iterator[None]:
+    """An owner that says who it is, and leaves when something is asked, which it has read or not."""
+    folder.mkdir()
+    listening, _ = address.listen(folder)
+
+    def answer() -> None:
+        connection, _ = listening.accept()
+        with connection, listening:
+            asked = connection.recv(65_536)
+            while not asked.endswith(b"}"):  # the body comes by itself
+                asked += connection.recv(65_536)
+            welcome = Welcome.model_validate(memory).model_dump_json().encode()
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(welcome)}\r\n\r\n"
+            connection.sendall(head.encode() + welcome)
+            asked = connection.recv(65_536, 0 if reads else socket.MSG_PEEK)
+            while reads and not asked.endswith(b"}"):
+                asked += connection.recv(65_536)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    yield
+    thread.join(60)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_what_an_owner_has_not_read_when_it_leaves_is_asked_again(tmp_path: Path, reads: bool) -> None:
+    with open_memory(tmp_path / "m") as memory, leaving(tmp_path / "other", memory, reads=reads):
+        place = owner_at(tmp_path / "other", tenant="default", settings={})
+        assert place is not None
+        client = Client(place, what="a memory", come_after=lambda: memory)
+        arguments = {"step": Step(role="user", content="Day 1."), "trajectory": "t"}
+        if reads:
+            with pytest.raises(OwnerLostError, match="whether 'add' was done is not known"):
+                client.call("add", arguments)
+        else:
+            assert client.call("add", arguments).state is StepState.STORED
+        place.http.close()
+        assert len(list(memory.steps("t"))) == (0 if reads else 1)
 
 
 def test_only_the_user_can_reach_the_socket(tmp_path: Path) -> None:
