@@ -14,7 +14,7 @@ import click
 
 from stitch import __version__
 from stitch.console.options import json_option, memory_options, model_options
-from stitch.console.printing import counted, print_json
+from stitch.console.printing import counted, one_line, print_json
 from stitch.errors import StitchError, system_reason
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _PACKAGES = ("dspy", "qdrant-edge-py", "qdrant-client", "onnxruntime", "sentence-transformers", "psycopg", "mcp")
 _LEAST_FREE = 2**30
 """Free bytes below which a disk is called nearly full: segments are written anew beside the old ones."""
+_ASKED = 'Answer with this JSON and nothing else: {"answer": "ok"}'
 
 
 class Check(NamedTuple):
@@ -39,7 +40,7 @@ class Check(NamedTuple):
 @memory_options
 @model_options
 @click.option(
-    "--call/--no-call", default=True, show_default=True, help="Call the model, if one is named, for one word."
+    "--call/--no-call", default=True, show_default=True, help="Call the model, if one is named, for a line of JSON."
 )
 @json_option
 @click.pass_context
@@ -164,12 +165,16 @@ def _memory(loaded: LoadedSettings, *, config: str | None, **arguments: Any) -> 
 
 def _model(*, config: str | None, **arguments: Any) -> Check:
     from stitch.lm import Ledger, Purpose
+    from stitch.lm.reading import json_in
     from stitch.parts import model_for
 
     ledger = Ledger()
     model = model_for(config=config, ledger=ledger, **arguments)
     try:
-        model.complete("Answer with the word ok.", purpose=Purpose("doctor"))
+        said = model.complete(_ASKED, purpose=Purpose("doctor"))
     finally:
         model.close()
+    if json_in(said) is None:
+        told = f"{model.name} does not answer with JSON when asked to, so nothing it says can be used: {one_line(said)}"
+        return Check("model", ok=False, told=told, next="name a model that follows instructions")
     return Check("model", ok=True, told=f"{model.name} answers; {counted(tokens=ledger.total().tokens)} were used")

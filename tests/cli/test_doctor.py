@@ -44,12 +44,25 @@ def test_a_setting_a_server_and_a_model_that_are_wrong(tmp_path: Path, monkeypat
     assert "STITCH_K" in str(checks["settings"]["told"])
 
 
+def saying(text: str) -> Reply:
+    return Reply({"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+                  "usage": {"prompt_tokens": 9, "completion_tokens": 1}})  # fmt: skip
+
+
+def test_a_model_that_does_not_do_as_asked() -> None:
+    with LoopbackServer(lambda request: saying("Sure!\nHow may I help you?")) as model:
+        result, checks = told("--model", "small", "--base-url", f"{model.url}/v1")
+    assert result.exit_code == 1
+    assert not checks["model"]["ok"]
+    assert "JSON" in str(checks["model"]["told"])
+    assert str(checks["model"]["told"]).endswith("Sure! How may I help you?")
+
+
 def test_a_server_and_a_model_that_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"choices": [{"message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 9, "completion_tokens": 1}}  # fmt: skip
+    answer = saying('Here you are: {"answer": "ok"}')
     monkeypatch.setenv("STITCH_JOURNAL", str(tmp_path / "journal"))
     unreached = "http://127.0.0.1:1"
-    with LoopbackQdrant() as qdrant, LoopbackServer(lambda request: Reply(said)) as model:
+    with LoopbackQdrant() as qdrant, LoopbackServer(lambda request: answer) as model:
         result, checks = told("--memory", qdrant.url, "--model", "small", "--base-url", f"{model.url}/v1")
         result_without, _ = told("--memory", qdrant.url, "--model", "small", "--base-url", unreached, "--no-call")
     assert result.exit_code == result_without.exit_code == 0, checks
