@@ -106,7 +106,8 @@ class Pool(QueryPlan):
     """A question with all that may become hits: what every feature sees.
 
     Candidates stand by trajectory, position and step; arrays and lists have one entry a candidate. What a feature asks
-    of its surroundings it asks inside a trajectory, so that no other one of a memory changes the answer.
+    of its surroundings it asks inside a trajectory, so that no other one of a memory changes the answer; what a user
+    says anew alone is sought in all talks.
     """
 
     candidates: Sequence[StoreHit]

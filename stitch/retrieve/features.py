@@ -1,8 +1,8 @@
 """Features: what speaks for a candidate beside label density. Their weighted sum makes the order (`order.WEIGHTED`).
 
-Each is a number of a candidate, about 0 to 1, and asks about its surroundings in its own trajectory alone. Weights are
-in `weights.json`, which `python -m stitch.bench.fit ranking` makes; what each brings on sets that were left out is told
-in `bench/results/ranking.md`.
+Each is a number of a candidate, about 0 to 1, and asks about its surroundings in its own trajectory alone, but for what
+a user says again or anew in another talk. Weights are in `weights.json`, which `python -m stitch.bench.fit ranking`
+makes; what each brings on sets that were left out is told in `bench/results/ranking.md`.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ from stitch.text.dates import day_of
 from stitch.text.languages import language_of, stem_in, words_in
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from stitch.retrieve.candidates import Column
 
 _VOTERS = 10
@@ -188,7 +190,7 @@ def late(pool: Pool) -> Column | None:
         return None
     column = (order * _places_in_scopes(pool) + _recency(pool)) / 2
     if stands:
-        for own in pool.trajectories:
+        for own in _told_together(pool):
             column[own] = np.maximum(column[own], _latest(pool, own))
     if pool.running.any():
         column[pool.in_runs] = _late_in_goals(pool)[pool.in_runs] if of_runs else 0.0
@@ -199,16 +201,29 @@ def _recency(pool: Pool) -> Column:
     """The place in time of those about as near as the nearest: 1 for the last, or for the first where that is asked."""
     column, order = np.zeros(len(pool.candidates)), pool.question.order
     near = pool.similarities >= _NEARLY * pool.similarities.max(initial=0.0)
-    for own in pool.trajectories if order else ():
-        places = _by_day(pool.snippets, (own.start + np.flatnonzero(near[own])).tolist())
+    for own in _told_together(pool) if order else ():
+        places = _by_day(pool.snippets, own[near[own]].tolist())
         column[places[::order]] = np.arange(1, len(places) + 1) / max(1, len(places))
     return column
 
 
+def _told_together(pool: Pool) -> list[NDArray[np.int64]]:
+    """Places that are compared in time: those of all talks with the user, and those of each other trajectory."""
+    owners = pool.owners.copy()
+    for number, (roles, runs) in enumerate(zip(pool.roles, pool.running.tolist(), strict=True)):
+        if not runs and any(role.casefold() in USERS for role in roles):
+            owners[pool.trajectories[number]] = len(pool.roles)
+    return [np.flatnonzero(owners == own) for own in np.unique(owners)]
+
+
 def _by_day(snippets: Sequence[MemorySnippet], places: Sequence[int]) -> list[int]:
-    """Places in the order of the days on which they happened, if all tell it: what is older may be added later."""
+    """Places in the order of the days on which they happened, if all tell it: what is older may be added later.
+
+    Else, and on one day, they stand in the order in which the memory took them.
+    """
     days = {place: day_of(snippets[place].happened) for place in places}
-    return sorted(days, key=lambda place: days[place] or 0) if all(days.values()) else list(days)
+    told = all(days.values())
+    return sorted(days, key=lambda place: ((days[place] or 0) * told, snippets[place].recorded))
 
 
 def _late_in_goals(pool: Pool) -> Column:
@@ -227,13 +242,14 @@ def _places_in_scopes(pool: Pool) -> Column:
     return column
 
 
-def _latest(pool: Pool, own: slice) -> Column:
+def _latest(pool: Pool, own: NDArray[np.int64]) -> Column:
     """Recency of what users say of themselves: it holds until they say otherwise, and the newest is true.
 
     Where the question says "now", so it is with what says half of its words, and in a talk without a user whoever
     speaks may say it.
     """
-    similarities, snippets, now = pool.similarities[own], pool.snippets[own], pool.question.order > 0
+    similarities, snippets = pool.similarities[own], [pool.snippets[place] for place in own]
+    now = pool.question.order > 0
     column, shares = np.zeros(len(similarities)), similarities / (similarities.max() or 1.0)
     by_user = np.array([one.role.casefold() in USERS for one in snippets])
     alike = by_user & (shares >= _NEARLY)

@@ -139,10 +139,19 @@ def test_what_holds_now_stands_above_what_held_before(diary):
     ],
 )  # fmt: skip
 def test_the_newest_of_two_statements_stands_first(tmp_path, question, before, now):
+    said = (before, "The attic is full of boxes.", now, "I like long walks.")
+    for talks in ("aaaa", "abcd", "dcba"):  # one talk, or as many as statements
+        with open_memory(tmp_path / talks) as memory:
+            for month, (text, talk) in enumerate(zip(said, talks, strict=True), start=1):
+                memory.add({"role": "user", "content": text, "timestamp": f"2026-0{month}-05"}, trajectory=talk)
+            assert [hit.text for hit in memory.search(question, k=2).hits] == [now, before]
+
+
+def test_the_newest_of_other_talks_is_what_the_memory_took_last_where_no_time_is_told(tmp_path):
     with open_memory(tmp_path / "m") as memory:
-        for month, said in enumerate((before, "The attic is full of boxes.", now, "I like long walks."), start=1):
-            memory.add({"role": "user", "content": said, "timestamp": f"2026-0{month}-05"}, trajectory="t")
-        assert [hit.text for hit in memory.search(question, k=2).hits] == [now, before]
+        memory.add({"role": "user", "content": "My locker is number 12."}, trajectory="z")
+        memory.add({"role": "user", "content": "My locker is number 40 since the move."}, trajectory="a")
+        assert [hit.snippet.trajectory for hit in memory.search("Which is my locker?", k=2).hits] == ["a", "z"]
 
 
 def test_one_word_in_other_signs_is_found(tmp_path):
