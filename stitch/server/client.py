@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -34,6 +35,8 @@ _JOINING_S = 60.0
 """So long an owner is waited for that has to begin to answer first."""
 _ANSWER_S = 3_600.0
 """So long an answer is waited for over a network; at the socket of a folder, for as long as there is an owner."""
+_TELLS_UNREAD = os.name == "posix"
+"""Elsewhere the system resets all connections of a process that is killed, what it has read or not."""
 _FAILURE = TypeAdapter(Failure)
 
 
@@ -47,7 +50,8 @@ class Place:
     Args:
         http: Asks there.
         where: What answers, for messages.
-        socket: The Unix socket; None if it is a port. There the system tells if what was sent was not read.
+        mark: The file that an owner on this machine removes when it leaves; None of a server. Of what such an owner
+            has not read when it ends the system tells: a reset. From a network, one says nothing.
         hello: What is said first.
 
     Raises:
@@ -55,8 +59,8 @@ class Place:
         StitchError: Whoever answers does not let this process ask.
     """
 
-    def __init__(self, http: httpx.Client, *, where: str, socket: Path | None, hello: Hello) -> None:
-        self.http, self.where, self._socket = http, where, socket
+    def __init__(self, http: httpx.Client, *, where: str, mark: Path | None, hello: Hello) -> None:
+        self.http, self.where, self._mark = http, where, mark
         try:
             self.welcome = self._join(hello)
         except BaseException:
@@ -92,7 +96,7 @@ class Place:
         return self._items(method, response) if method.streams else self._read(method.result, response.content)
 
     def _send(self, method: Method, body: bytes | Iterator[bytes]) -> httpx.Response:
-        if self._socket is not None and not self._socket.exists():
+        if self._mark is not None and not self._mark.exists():
             raise NotBegunError("its owner has closed it")
         unsent = False
 
@@ -109,7 +113,7 @@ class Place:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise NotBegunError(_reason(error)) from error
         except httpx.TransportError as error:
-            unread = self._socket is not None and isinstance(_cause(error), ConnectionResetError)
+            unread = self._mark is not None and _TELLS_UNREAD and isinstance(_cause(error), ConnectionResetError)
             if (unsent or unread) and not method.takes_lines:
                 raise NotBegunError(_reason(error)) from error
             raise self._lost(method) from error
@@ -247,9 +251,9 @@ def owner_at(folder: Path, *, tenant: str, settings: Mapping[str, Any]) -> Place
     transport = httpx.HTTPTransport(uds=uds, verify=False)  # or it reads all certificates of the machine for nothing
     url = f"http://127.0.0.1:{known.port or 80}"
     http = httpx.Client(base_url=url, headers=headers, transport=transport, trust_env=False, timeout=_timeout(None))
-    socket = None if uds is None else Path(uds)
+    mark = folder / (address.SOCKET_FILE if known.port is None else address.ADDRESS_FILE)
     try:
-        return Place(http, where=f"the memory {str(folder)!r}", socket=socket, hello=Hello(settings=settings))
+        return Place(http, where=f"the memory {str(folder)!r}", mark=mark, hello=Hello(settings=settings))
     except NotBegunError:
         return None
 
@@ -275,7 +279,7 @@ def server_at(location: str, *, key: str | None) -> Place:
     is_safe, timeout = parts.scheme == "https", _timeout(_ANSWER_S)
     http = httpx.Client(base_url=url, headers=headers, trust_env=False, verify=is_safe, timeout=timeout)
     try:
-        return Place(http, where=f"the server {url}", socket=None, hello=Hello())
+        return Place(http, where=f"the server {url}", mark=None, hello=Hello())
     except NotBegunError as error:
         raise StoreUnavailableError(
             f"no server answers at {url}: {error}", hint="start it there: stitch serve --memory DIR"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -23,6 +24,9 @@ ENDING_S = 15
 SWITCH_S = 0.0005
 """How long a thread keeps the interpreter while another one wants it. By default that is 5 ms, which every step of a
 request would wait for while something else is worked on."""
+_TAKING_TURNS = 3
+"""So many turns of a loop make a connection: it is accepted, gets a transport, gets a protocol. One that a server which
+closes has not made is told nothing, and stays open until the garbage is collected."""
 _FILES = 8_192
 """Number of files and connections the process asks to have open."""
 
@@ -100,9 +104,16 @@ class Server(uvicorn.Server):
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let streams end, then what is under way."""
+        """Let streams end, then what is under way; no connection is open when this returns."""
         self._closing()
+        for listening in (one for each in self.servers for one in each.sockets):
+            with suppress(NotImplementedError):  # by the loop of Windows
+                asyncio.get_running_loop().remove_reader(listening)  # who knocks now is refused when it is closed
+        for _ in range(_TAKING_TURNS):
+            await asyncio.sleep(0)
         await super().shutdown(sockets)
+        for each in list(self.server_state.connections):
+            each.transport.abort()  # open, it would keep who asks there waiting for as long as this process lives
         if self.force_exit:  # the application ends all the same, or its end would be told as a failure
             await self.lifespan.shutdown()
 

@@ -48,7 +48,7 @@ def patterns() -> dict[str, re.Pattern[str]]:
         if "testing" not in module.name and not module.name.endswith("__main__"):
             try:
                 walk(list(vars(import_module(module.name)).values()), module.name)
-            except ModuleNotFoundError:  # of an adapter whose framework is not here
+            except ImportError:  # of an adapter whose framework is not here, or not whole
                 continue
     return found
 

@@ -173,10 +173,10 @@ def test_the_owner_closes_while_others_use_the_memory(tmp_path: Path) -> None:
 
 
 @contextlib.contextmanager
-def leaving(folder: Path, memory: Memory, *, reads: bool) -> Iterator[None]:
+def leaving(folder: Path, memory: Memory, *, reads: bool, unix: bool) -> Iterator[None]:
     """An owner that says who it is, and leaves when something is asked, which it has read or not."""
     folder.mkdir()
-    listening, _ = address.listen(folder)
+    listening, _ = address.listen(folder, unix=unix)
 
     def answer() -> None:
         connection, _ = listening.accept()
@@ -197,9 +197,10 @@ def leaving(folder: Path, memory: Memory, *, reads: bool) -> Iterator[None]:
     thread.join(60)
 
 
+@pytest.mark.parametrize("unix", [True, False])
 @pytest.mark.parametrize("reads", [False, True])
-def test_what_an_owner_has_not_read_when_it_leaves_is_asked_again(tmp_path: Path, reads: bool) -> None:
-    with open_memory(tmp_path / "m") as memory, leaving(tmp_path / "other", memory, reads=reads):
+def test_what_an_owner_has_not_read_when_it_leaves_is_asked_again(tmp_path: Path, reads: bool, unix: bool) -> None:
+    with open_memory(tmp_path / "m") as memory, leaving(tmp_path / "other", memory, reads=reads, unix=unix):
         place = owner_at(tmp_path / "other", tenant="default", settings={})
         assert place is not None
         client = Client(place, what="a memory", come_after=lambda: memory)

@@ -1,8 +1,11 @@
 """The command as a process, and its retention and backups by a clock that the test sets."""
 
+import asyncio
+import contextlib
 import json
 import logging
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +15,9 @@ import pytest
 from stitch import Step, open_memory, open_tenants
 from stitch.config import ServeOptions
 from stitch.core.retention import RetentionRule
+from stitch.server import running
+from stitch.server.access import FolderAccess
+from stitch.server.app import create_app
 from stitch.server.scheduled_jobs import ScheduledJobs
 
 HEEDING = (
@@ -54,6 +60,26 @@ def test_a_ready_server_says_on_one_line_where_it_is_and_a_signal_ends_it_in_ord
     assert (process.returncode, out, err) == (0, b"", b"")
     with open_memory(tmp_path / "m") as memory:
         assert memory.status().stored == 1
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_connection_that_comes_as_a_server_ends_is_not_left_open(tmp_path, turns):
+    listening = running.listen("127.0.0.1", 0)
+    place = listening.getsockname()
+
+    class Ending(running.Server):
+        async def main_loop(self):
+            client.connect(place)
+            for _ in range(turns):  # of the loop, in some of which the connection is taken and not yet made
+                await asyncio.sleep(0)
+
+    with open_tenants(tmp_path / "m") as tenants, socket.socket() as client:
+        Ending(create_app(tenants, access=FolderAccess(token="", tenant="default")), ready=lambda: None).serve_on(
+            listening
+        )
+        client.settimeout(5)
+        with contextlib.suppress(ConnectionResetError):
+            assert client.recv(1) == b""
 
 
 HOUR = 3600.0
