@@ -24,13 +24,6 @@ def watched(watcher: Watcher) -> Iterator[None]:
         _WATCHER.reset(token)
 
 
-def tell(what: str, done: int, of: int | None) -> None:
-    """Pass on to whoever looks on here what was told where the work is done."""
-    watcher = _WATCHER.get()
-    if watcher is not None:
-        watcher(what, done, of)
-
-
 class Progress:
     """A piece of work, such as `labeling`, told to whoever looks on when it is begun; may go on in other threads."""
 

@@ -1,15 +1,12 @@
-"""Labels without a model of whole conversations, and the vocabularies that hold labels of models."""
+"""Labels without a model of whole conversations."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from doubles.golden import compare
-from stitch.core import LabelKind, Step, StepLabels
-from stitch.label.curation import Vocabulary
+from stitch.core import Step, StepLabels
 from stitch.label.local import LocalLabeler
 from stitch.text.languages import function_words
 
@@ -38,19 +35,3 @@ def test_no_scope_is_named_by_words_of_grammar(conversation: Read) -> None:
     light = function_words("de")
     for each in LocalLabeler().begin("t").label([step for _, step in conversation(GOLDEN / "gent.txt")]):
         assert not set((each.intent.scope or "").lower().split()) <= light
-
-
-@given(
-    st.lists(st.sampled_from(["city", "cities", "date", "dates", "check-in date", "date check in", "x"]), max_size=30)
-)
-def test_merging_loses_no_count_and_a_saved_vocabulary_goes_on_the_same(labels):
-    vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=["date"])
-    for label in labels:
-        vocabulary.count(vocabulary.admit([label]))
-    vocabulary.curate(50)
-    restored = Vocabulary(LabelKind.ENTITY_TYPE, seed=["date"])
-    restored.restore(vocabulary.save())
-    assert sum(vocabulary.canonical_counts().values()) == len(labels)
-    assert restored.save() == vocabulary.save()
-    assert restored.merges == vocabulary.merges
-    assert restored.curate(100) == vocabulary.curate(100)

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from stitch.core import ReferenceRewrite, clean_label
 from stitch.core.text_cache import text_cache
-from stitch.label.curation import word_key
+from stitch.text.words import stems
 
 MAX_NAME_WORDS = 6
 """A longer event or entity type is a sentence, not a name."""
@@ -78,7 +78,8 @@ def match_name(value: str, names: Collection[str]) -> str | None:
 
 @text_cache(maxsize=4096)
 def _key(name: str) -> tuple[str, ...]:
-    return word_key(name)
+    """A key that names share which differ in inflection, hyphens and order only."""
+    return tuple(sorted(set(stems(name.replace("-", " ").replace("_", " ")))))
 
 
 def _slip(one: str, other: str) -> float:
