@@ -25,7 +25,7 @@ from stitch.sources.paths import stem_of
 from stitch.sources.placeholders import NOTED, PLACEHOLDER, says_nothing
 from stitch.sources.recognizing import FileReading
 from stitch.sources.records import GENERIC_FORM, marks_left, steps_of
-from stitch.sources.streams import is_piece, is_sent, joined, sent_in
+from stitch.sources.streams import head_of, is_piece, is_sent, joined, sent_in
 from stitch.sources.texts import conversation_in, delimiter_of, in_one_order, rows_of, speaker_of, speaks
 
 _EXCERPT_CHARS = 200
@@ -214,12 +214,13 @@ def _too_long(lines: Lines) -> Iterator[tuple[int, Unreadable]]:
 
 
 def _records_of(lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
-    first = next(lines, None)
-    if first is None:
+    head = head_of(lines)
+    if not head:
         return
-    if is_sent(first[1]):
-        lines = sent_in(chain([first], lines))
-        first = next(lines, None) or first
+    lines = chain(head, lines)
+    if is_sent(head[-1][1]):
+        lines = sent_in(lines)
+    first = next(lines, None) or head[0]
     value = parse(first[1])
     if is_piece(value):
         rest = ((number, raw if (said := parse(raw)) is NO_JSON else said) for number, raw in lines)

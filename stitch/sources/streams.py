@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from stitch.core.json_text import read_json
-from stitch.sources.parts import object_in
+from stitch.sources.parts import object_in, without
 
 Records = Iterable["tuple[int, Any]"]
 
-_SENT = (b"data:", b"event:", b"id:", b"retry:", b":")
+_NOTES = (b"id:", b"retry:", b":")
+_SENT = (b"data:", b"event:", *_NOTES)
+_MOST_NOTES = 8
+"""So many notes stand before the first event of a stream at most, such as a comment of who passes it on."""
 _DONE = b"[DONE]"
 _SAID_WHOLE = ("role", "name", "id")
 """What each piece of a message says anew."""
@@ -19,8 +23,18 @@ _ENDS = ("message_stop", "response.completed", "response.failed", "response.inco
 _BLOCKS = ("message_start", *_INDEXED, "message_delta", "message_stop", "ping")
 
 
+def head_of(lines: Iterable[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """The first line, and if it may be a note of a stream, those after it to the first that is none."""
+    head: list[tuple[int, bytes]] = []
+    for line in islice(lines, _MOST_NOTES):
+        head.append(line)
+        if not line[1].startswith(_NOTES):
+            break
+    return head
+
+
 def is_sent(line: bytes) -> bool:
-    """Whether a file that begins with this line is a stream of server-sent events."""
+    """Whether a file whose first line that is no note is this one is a stream of server-sent events."""
     return line.startswith((b"data:", b"event:"))
 
 
@@ -149,7 +163,10 @@ def _parts(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
     whole = {key: value for piece in pieces for key, value in piece.items() if value is not None}
     whole["created_at"] = pieces[0].get("created_at")
     if "response" in whole:
-        whole["response"] = "".join(str(piece.get("response") or "") for piece in pieces)
+        said = "".join(str(piece.get("response") or "") for piece in pieces)
+        if "prompt" in whole:  # an exchange, as a program has logged it
+            return {**whole, "response": said}
+        return {**without(whole, "response"), "message": {"role": "assistant", "content": said}}
     if "message" in whole:
         whole["message"] = {}
         for piece in pieces:

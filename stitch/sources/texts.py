@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
+from stitch.sources.limits import MAX_RECORD_BYTES, Unreadable
 from stitch.sources.lines import decoded, read_as
 from stitch.sources.parts import without
 from stitch.sources.placeholders import NOTED, PLACEHOLDER, noted_by_program, says_nothing
@@ -318,14 +319,14 @@ def delimiter_of(header: str) -> str | None:
 
 def rows_of(lines: Iterable[tuple[int, bytes]], *, delimiter: str) -> Iterator[tuple[int, Any]]:
     """Yield the rows of a table as records, with the lines on which they begin."""
-    at, foreign = 0, dict[str, str]()
+    at, line, foreign = 0, b"", dict[str, str]()
 
     def texts() -> Iterator[str]:
-        nonlocal at, foreign
+        nonlocal at, line, foreign
         for number, raw in lines:
-            at = number
-            foreign |= read_as(raw)
-            yield decoded(raw)
+            at, line = number, raw
+            foreign |= read_as(line)
+            yield decoded(line)
 
     reader = csv.DictReader(texts(), delimiter=delimiter, restkey="more")
     names = [(name or "").strip() for name in reader.fieldnames or ()]
@@ -333,10 +334,19 @@ def rows_of(lines: Iterable[tuple[int, bytes]], *, delimiter: str) -> Iterator[t
     if not {"role", "speaker"} & set(known.values()):
         known = {name: _HEADERS.get(plain, plain) for name, plain in known.items()}
     reader.fieldnames = [known[name] for name in names]
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD_BYTES))  # one for the process: by itself 128 kB
     begins = at + 1
-    try:
-        for row in reader:
-            yield begins, {key: value for key, value in row.items() if key and value not in (None, "")} | foreign
-            begins, foreign = at + 1, {}
-    except csv.Error:
-        yield begins, b""  # a cell beyond any bound: it is named, and nothing after it is read
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:  # those after it are read all the same
+            yield begins, Unreadable(f"no row of a table: {str(error).partition(' - ')[0]}", line)
+        else:
+            if row is None:
+                return
+            yield begins, _said_in(row) | foreign
+        begins, foreign = at + 1, {}
+
+
+def _said_in(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key and value not in (None, "")}

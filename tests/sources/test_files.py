@@ -49,6 +49,11 @@ def test_text_that_is_no_conversation_is_rejected_whole_and_what_follows_is_read
     assert "goes on" not in rejected.record
 
 
+def test_a_long_cell_of_a_table_is_read_and_so_are_the_rows_behind_it(tmp_path):
+    table = write(tmp_path / "table.csv", b"role,content", b'tool,"' + b"x" * 200_000 + b'"', b"user,done")
+    assert [len(each.step.content) for each in FileSource(table) if isinstance(each, SourcedStep)] == [200_000, 4]
+
+
 def test_a_folder_stands_for_the_files_below_it(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "notes.md").write_text("no")
