@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import aclosing
-from functools import cache, partial
+from functools import partial
 from http import HTTPStatus
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Annotated, Any
@@ -152,9 +152,8 @@ def check_query(request: Request, *, is_read: bool) -> None:
         raise wrong(f"{cut(names[0])}: nothing is read of the query of this URL", "say it in the body")
 
 
-@cache
 def make_router() -> APIRouter:
-    """The routes of all operations; made once: it takes 20 ms."""
+    """The routes of all operations."""
     router = APIRouter(route_class=StrictRoute)
     for operation in OPERATIONS.values():
         needs, lines = f"Needs a key that allows `{operation.action}`.", StreamedStep if operation.streams else str
