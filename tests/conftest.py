@@ -46,8 +46,12 @@ if os.access(SHARED_MEMORY, os.W_OK) and shutil.disk_usage(SHARED_MEMORY).free >
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHARED_MEMORY))
 
 
+gc.disable()  # until all tests are loaded, of which nothing is garbage
+
+
 def pytest_collection_finish() -> None:
     """What is loaded by now stays to the end: to look through it again and again took a fifth of all time."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)
