@@ -24,7 +24,7 @@ from starlette.staticfiles import StaticFiles
 from stitch.errors import SettingsError, StitchError, StoreUnavailableError
 from stitch.server.access import Access
 from stitch.server.app_state import AppState, Limits
-from stitch.server.errors import DOCUMENTED, RefusalError, tell
+from stitch.server.errors import DOCUMENTED, RefusalError, closing, tell
 from stitch.server.events import EventFeed
 from stitch.server.gate import Gate
 from stitch.server.metrics import CONTENT_TYPE as METRICS_TYPE
@@ -196,7 +196,7 @@ async def ready(request: Request) -> Health:
     """Whether the memory can be searched and written."""
     served = served_of(request)
     if served.closing.is_set():
-        raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, "Closing", "the server is about to end")
+        raise closing()
     if served.tenants.away:
         raise StoreUnavailableError("the store cannot be reached; steps are accepted and wait for it")
     return Health()

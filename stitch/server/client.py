@@ -21,12 +21,12 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from stitch.core.arguments import checked, telling
 from stitch.core.json_text import json_lines
 from stitch.core.process import ForkGuard
-from stitch.errors import InputError, OwnerLostError, SettingsError, StitchError, StoreError, StoreUnavailableError
+from stitch.errors import InputError, OwnerLostError, SettingsError, StoreError, StoreUnavailableError
 from stitch.lifecycle.folder import SERVED
 from stitch.memory import Memory
 from stitch.server import address
 from stitch.server.methods import Method, call_method, method_named, method_names
-from stitch.server.protocol import JSON, LINES, TENANT, Failure, Hello, Welcome, as_error
+from stitch.server.protocol import CLOSING, JSON, LINES, TENANT, Failure, Hello, Welcome, as_error
 
 Kind = TypeVar("Kind", bound=type[Any])
 
@@ -92,7 +92,7 @@ class Place:
         if response.status_code != httpx.codes.OK:
             with closing(response):
                 response.read()
-                raise self._refused(response)
+                raise self._refused(response, method)
         return self._items(method, response) if method.streams else self._read(method.result, response.content)
 
     def _send(self, method: Method, body: bytes | Iterator[bytes]) -> httpx.Response:
@@ -138,14 +138,17 @@ class Place:
             hint=hint if reads else f"{hint}; steps with an id can be given twice",
         )
 
-    def _refused(self, response: httpx.Response) -> StitchError:
+    def _refused(self, response: httpx.Response, method: Method | None = None) -> Exception:
         try:
-            return as_error(_FAILURE.validate_json(response.content))
+            failure = _FAILURE.validate_json(response.content)
         except ValidationError:
             return StoreError(
                 f"{self.where} answers {response.status_code} and says nothing of a memory",
                 hint="is this the URL of `stitch serve`?",
             )
+        if method is None or failure.error != CLOSING:
+            return as_error(failure)
+        return self._lost(method) if method.takes_lines else NotBegunError(failure.message)
 
     def _read(self, adapter: TypeAdapter[Any], content: bytes) -> Any:
         try:

@@ -31,7 +31,7 @@ from stitch.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
-from stitch.server.protocol import Failure, failure_of
+from stitch.server.protocol import CLOSING, Failure, failure_of
 
 _log = logging.getLogger(__name__)
 
@@ -80,6 +80,11 @@ class RefusalError(HTTPException):
     ) -> None:
         super().__init__(status, message, headers)
         self.failure = Failure(error=error, message=message, hint=hint)
+
+
+def closing(*, hint: str = "") -> RefusalError:
+    """The refusal of what is not done because the server is about to end."""
+    return RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, CLOSING, "the server is about to end", hint=hint)
 
 
 def refusal(error: BaseException) -> Response:

@@ -15,6 +15,8 @@ its socket may read all files."""
 JSON, LINES = "application/json", "application/x-ndjson"
 MESSAGE_STEP = "stitch_step"
 """A message that has this field alone is a step."""
+CLOSING = "Closing"
+"""The kind of the `Failure` of what was not done because whoever has the memory is about to end."""
 PROTOCOL = 2
 """Raised when an older side would misunderstand a newer one."""
 

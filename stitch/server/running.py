@@ -27,6 +27,8 @@ request would wait for while something else is worked on."""
 _TAKING_TURNS = 3
 """So many turns of a loop make a connection: it is accepted, gets a transport, gets a protocol. One that a server which
 closes has not made is told nothing, and stays open until the garbage is collected."""
+_SENT_S = 0.5
+"""So long an answer may take that is given to the system to send, and that whoever asked does not read."""
 _FILES = 8_192
 """Number of files and connections the process asks to have open."""
 
@@ -112,6 +114,9 @@ class Server(uvicorn.Server):
         for _ in range(_TAKING_TURNS):
             await asyncio.sleep(0)
         await super().shutdown(sockets)
+        if self.server_state.tasks and not self.force_exit:
+            await asyncio.wait(self.server_state.tasks)  # what a thread has begun is finished, and answered
+            await asyncio.sleep(_SENT_S)
         for each in list(self.server_state.connections):
             each.transport.abort()  # open, it would keep who asks there waiting for as long as this process lives
         if self.force_exit:  # the application ends all the same, or its end would be told as a failure

@@ -22,7 +22,7 @@ from starlette.responses import StreamingResponse
 from stitch.core import Receipt, Step
 from stitch.core.steps import Name
 from stitch.errors import InputError
-from stitch.server.errors import RefusalError, first_mistake, told
+from stitch.server.errors import RefusalError, closing, first_mistake, told
 from stitch.server.operations.operation import operation
 from stitch.server.protocol import failure_of
 
@@ -84,8 +84,7 @@ async def read_lines(request: Request, served: AppState) -> AsyncGenerator[list[
     while more:
         message = await served.until_closing(request.receive())
         if message is None:
-            hint = "send the lines without a receipt again when it is back"
-            raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, "Closing", "the server is about to end", hint=hint)
+            raise closing(hint="send the lines without a receipt again when it is back")
         if message["type"] != "http.request":
             raise EOFError
         more = bool(message.get("more_body"))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from stitch.core.cancellation import cancelable
 from stitch.errors import CanceledError
-from stitch.server.errors import RefusalError
+from stitch.server.errors import RefusalError, closing
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -30,8 +30,8 @@ OTHER_THREADS = 64
 class Threads:
     """Runs calls for as long as somebody waits for their results.
 
-    A call whose client has left is not begun. One that has begun and only reads ends at its next boundary; one that
-    changes something is finished.
+    A call whose client has left, or whose server is about to end, is not begun. One that has begun and only reads ends
+    at its next boundary; one that changes something is finished.
 
     Args:
         searches: How many questions may be under way or wait at once.
@@ -94,6 +94,14 @@ class Threads:
             if future.done():
                 return future.result()
             raise CanceledError("the client has left")
+        except asyncio.CancelledError:  # by a server that ends, and would wait for the thread all the same
+            left.set()
+            if submitted.cancel():
+                raise closing() from None
+            await asyncio.wait({future})
+            if isinstance(future.exception(), CanceledError):
+                raise closing() from None
+            return future.result()
         finally:
             leaving.cancel()
             if not future.done():

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import os
 import signal
 import socket
@@ -10,13 +11,14 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stitch import Memory, Step, open_memory, open_tenants
 from stitch.core import StepState
 from stitch.errors import ForkedProcessError, OwnerLostError, ScopeError, SettingsError, StitchError, StoreLockedError
-from stitch.server import address, joining
+from stitch.server import address, joining, running
 from stitch.server.client import Client, owner_at
 from stitch.server.memory import RemoteMemory
 from stitch.server.protocol import Welcome
@@ -212,6 +214,48 @@ def test_what_an_owner_has_not_read_when_it_leaves_is_asked_again(tmp_path: Path
             assert client.call("add", arguments).state is StepState.STORED
         place.http.close()
         assert len(list(memory.steps("t"))) == (0 if reads else 1)
+
+
+class Cutting(logging.Handler):
+    """Knows when a server that ends has waited long enough."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cut = threading.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "timeout graceful shutdown" in str(record.msg):
+            self.cut.set()
+
+
+@pytest.mark.parametrize("asked", ["add", "search"])
+def test_what_takes_longer_than_an_owner_waits_for_is_answered_by_it_or_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    monkeypatch.setattr(running, "ENDING_S", 0)
+    log, cutting, begun = logging.getLogger("uvicorn.error"), Cutting(), threading.Event()
+    monkeypatch.setattr(log, "handlers", [cutting])
+    monkeypatch.setattr(log, "propagate", False)
+    owner = open_memory(tmp_path / "m")
+    owner.add("The hotel in Kyoto is the Maple Inn.")
+    own = getattr(owner, asked)
+
+    def slow(*given: object, **options: object) -> object:
+        begun.set()
+        assert cutting.cut.wait(60)
+        return own(*given, **options)
+
+    monkeypatch.setattr(owner, asked, slow)
+    with open_memory(tmp_path / "m") as other:
+        answers: list[Any] = []
+        thread = threading.Thread(target=lambda: answers.append(getattr(other, asked)("hotel in Kyoto")))
+        thread.start()
+        assert begun.wait(60)
+        owner.close()
+        thread.join(60)
+        [answer] = answers
+        assert answer.position == 1 if asked == "add" else len(answer.hits) == 1
+        assert len(list(other.steps("notes"))) == (2 if asked == "add" else 1)
 
 
 def test_only_the_user_can_reach_the_socket(tmp_path: Path) -> None:
