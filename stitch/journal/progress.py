@@ -334,7 +334,7 @@ def _clean_revisions(db: Session, revisions: Sequence[tuple[int, bytes]]) -> Non
 def _revision(at: float, by: str, step: bytes, row: bytes | None) -> Revision:
     try:
         made = None if row is None else StepLabels.model_validate_json(row)
-        return Revision(at, by, Step.model_validate_json(step, context=KEPT), made)
+        return Revision(float(at), by, Step.model_validate_json(step, context=KEPT), made)
     except ValueError as error:
         raise JournalError(
             "what a step was before its correction is damaged in the journal", hint="`stitch verify` names the step"

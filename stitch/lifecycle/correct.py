@@ -111,7 +111,7 @@ def correct(
         """The step as it is now, and what it is to be."""
         entry = _entry(ingestor.journal, tenant, trajectory, step)
         if entry.state is StepState.RETIRED:
-            raise InputError(f"step {step!r} of trajectory {trajectory!r} is retired")
+            raise InputError(f"step {step!r} of trajectory {trajectory!r} is retired", hint="stitch forget unretire")
         if clean.of_labels and entry.labels is None:
             raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
         given = clean.beyond(entry.step)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from stitch.core import Redaction, Rejection, Step, StepLabels, StepState, Trust
 from stitch.core.json_text import json_lines
 from stitch.core.progress import counted
-from stitch.errors import InputError, StepRejectedError, no_trajectory
+from stitch.errors import InputError, JournalError, StepRejectedError, no_trajectory
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.redact import redact_labels
 from stitch.ingest.state import BATCH_STEPS, chunks
@@ -78,11 +78,19 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
 
     Raises:
         InputError: There is no such trajectory.
+        JournalError: Steps are not as they were written: who reads the lines would take them for what was said.
     """
     known = journal.trajectories(tenant)
     names = [name for name in known if trajectory in (None, name)]
     if trajectory is not None and not names:
         raise no_trajectory(trajectory, known)
+    if damaged := [each for each in journal.damaged(tenant) if trajectory in (None, each.trajectory)]:
+        first = f"step {damaged[0].step!r} of trajectory {damaged[0].trajectory!r}"
+        more = f" and {len(damaged) - 1} more" if len(damaged) > 1 else ""
+        raise JournalError(
+            f"{first}{more} cannot be exported: not as written in the journal",
+            hint="`stitch verify --repair` takes the copy in the store if it is right; a backup keeps all as it is",
+        )
     yield dump_line("memory", schema_version=EXPORT_VERSION, tenant=tenant)
     for name in names:
         yield dump_line("trajectory", trajectory=name)

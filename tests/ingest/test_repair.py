@@ -183,6 +183,27 @@ def test_a_flipped_letter_in_the_journal_does_not_reach_the_store(memory: Path) 
         assert opened.lifecycle.verify() == (3, 3, ())
 
 
+@pytest.mark.parametrize("damage", ["UPDATE steps SET payload = '{}'", "UPDATE labels SET labels = 'x'"])
+def test_a_damaged_step_is_not_exported_as_if_it_were_whole_and_other_trajectories_are(
+    memory: Path, damage: str
+) -> None:
+    with open_memory(memory) as opened:
+        opened.add({"role": "user", "content": "The boat leaves at nine."}, trajectory="sound")
+    damage_journal(memory, f"{damage} WHERE seq = 1")
+    with open_memory(memory) as opened:
+        with pytest.raises(JournalError, match="step '0' of trajectory 't' cannot be exported"):
+            list(opened.lifecycle.export())
+        assert any("The boat" in line for line in opened.lifecycle.export(trajectory="sound"))
+
+
+def test_a_damaged_time_of_a_correction_is_told_as_damage(memory: Path) -> None:
+    with open_memory(memory) as opened:
+        opened.lifecycle.correct("0", trajectory="t", text="Something else.")
+    damage_journal(memory, "UPDATE history SET at = 'soon'")
+    with open_memory(memory) as opened, pytest.raises(JournalError, match="before its correction is damaged"):
+        opened.lifecycle.history("0", trajectory="t")
+
+
 def test_an_emptied_journal_never_wipes_the_store(memory: Path) -> None:
     for table in ("steps", "labels", "states", "trajectories", "changes", "checkpoints"):
         damage_journal(memory, f"DELETE FROM {table}")
