@@ -68,7 +68,7 @@ def find_memory(
                 raise
         for _ in range(_LOOKS):  # until an owner may answer, or somebody may open the memory
             time.sleep(_LOOK_S)
-            if (folder / address.SOCKET_FILE).exists():
+            if address.address_of(folder) is not None:
                 break
 
 
