@@ -99,8 +99,9 @@ def test_status_says_how_far_the_group_is_behind_and_an_erasure_leaves_no_name_o
     send(producer, *[(None, said(f"Day {n}: Kyoto.")) for n in range(3)])
     with open_memory(tmp_path / "m") as memory:
         monkeypatch.setattr(KafkaTopic, "commit", lambda self, position: None)  # it cannot say what it has
-        read(memory, url, lambda memory, _: lag(memory).startswith("3 behind"))
+        read(memory, url, lambda *given: has(3)(*given) and lag(memory).startswith("3 behind"))
         assert has(3)(memory, [])
+        assert lag(memory).startswith("3 behind")
         assert lag(memory) in stitch("status", "--memory", str(tmp_path / "m"))[1]
         assert memory.lifecycle.erase(Selector(trajectory="agents")).proof.found == ()
         assert memory.status().topics == {}
