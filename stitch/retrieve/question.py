@@ -185,7 +185,13 @@ _KINDS_OF_NOUNS = {
     for noun in nouns.split()
 }
 """Which neutral class a thing belongs to by the noun it is asked for with."""
-_STANDS = word_set("do does am is are have has can i'm i've what's where's who's")
+_STANDS = word_set(
+    """
+    do does am is are have has can i'm i've what's where's who's
+    ich mein meine meinem meinen meiner yo mi mis je mon ma mes
+    """
+)
+"""Words of a question for what is so; in other languages, for what is so of who asks."""
 _NOW = word_set(
     """
     now current currently nowadays recently latest newest still moment present
@@ -194,8 +200,9 @@ _NOW = word_set(
 )
 _ONCE = word_set(
     """
-    initially originally previous previously first before earlier ago last when did days weeks months between passed
+    initially originally previous previously first before earlier ago last did days weeks months between passed
     total recommend suggest advice think used was were had
+    war waren wurde hatte wann zuerst früher vorher fue era estaba primero antes cuándo était avait premier avant quand
     """
 )
 """Words of a question for what was once so, for a time that passed, or for advice."""

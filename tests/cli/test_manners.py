@@ -88,6 +88,8 @@ def test_why_takes_a_step_by_its_position_or_the_beginning_of_its_id(run, tmp_pa
     assert (code, "2 steps begin with '0d2c'" in err, ids[0] in err) == (2, True, True)
     code, _, err = run("why", "hello", "0d2", "--memory", "m", "--trajectory", "ids")
     assert (code, "trajectory 'ids' has no step '0d2'" in err) == (2, True)
+    code, _, err = run("forget", "erase", "--trajectory", "ids", "--step", "1", "--memory", "m")
+    assert (code, f"do you mean '{ids[1]}', its whole id?" in err) == (2, True), "what is erased is never guessed"
 
 
 @pytest.fixture

@@ -136,6 +136,8 @@ def test_what_holds_now_stands_above_what_held_before(diary):
         ("What is the code of the garage?", "The code of the garage is 4411.", "The code of the garage is 9027."),
         ("Who is my dentist?", "My dentist is Doctor Amsel.", "My dentist is no longer Amsel, it is Kruse."),
         ("How many students do I have now?", "I have 12 students.", "I teach 15 students by now."),
+        ("When is the meeting?", "The meeting is on Monday at 10.", "The meeting was moved to Wednesday."),
+        ("Wie ist meine Nummer?", "Meine Nummer ist 0301234.", "Meine neue Nummer ist 0309876."),
     ],
 )  # fmt: skip
 def test_the_newest_of_two_statements_stands_first(tmp_path, question, before, now):

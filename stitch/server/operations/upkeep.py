@@ -158,9 +158,9 @@ def forget(
     if not missing_ok:
         known_trajectory(memory, trajectory)
         if trajectory is not None and step is not None and memory.get(trajectory, step) is None:
-            raise InputError(
-                f"no step {step!r} in trajectory {trajectory!r}", hint="`stitch show --steps` lists the steps"
-            )
+            near = next((entry.id for entry in memory.steps(trajectory) if str(entry.position) == step), None)
+            hint = "`stitch show --steps` lists the steps" if near is None else f"do you mean {near!r}, its whole id?"
+            raise InputError(f"no step {step!r} in trajectory {trajectory!r}", hint=hint)
     lifecycle = memory.lifecycle
     if dry_run:
         counts = lifecycle.counts(selector)
