@@ -30,6 +30,7 @@ _LEADING = 0.3
 _NEARLY, _ABOUT, _NEWEST = 0.7, 0.5, 1.5
 """Statements with this share of the best similarity are about as near, or with that where they say half of the words of
 a question of now; the newest of them counts so much."""
+_READ_CHARS = 2_000
 _LONG_GOAL = 8
 """Steps between the first and the last of a goal whose end tells more than its beginning."""
 _RARE = 2.0
@@ -245,20 +246,22 @@ def _places_in_scopes(pool: Pool) -> Column:
 def _latest(pool: Pool, own: NDArray[np.int64]) -> Column:
     """Recency of what users say of themselves: it holds until they say otherwise, and the newest is true.
 
-    Where the question says "now", so it is with what says half of its words, and in a talk without a user whoever
-    speaks may say it.
+    Where anything of it says a word of the question, only what says one counts. Where the question says "now", so does
+    what says half of its words, and in a talk without a user whoever speaks may say it.
     """
     similarities, snippets = pool.similarities[own], [pool.snippets[place] for place in own]
     now = pool.question.order > 0
     column, shares = np.zeros(len(similarities)), similarities / (similarities.max() or 1.0)
     by_user = np.array([one.role.casefold() in USERS for one in snippets])
-    alike = by_user & (shares >= _NEARLY)
-    if now:
-        telling = by_user if by_user.any() else ~by_user
-        asked, language = pool.question.clue_stems, language_of(pool.question.text)
-        for place in np.flatnonzero(telling & (shares >= _ABOUT)).tolist():
-            said = asked.intersection(stem_in(word, language) for word in words_in(snippets[place].text))
-            alike[place] |= 2 * len(said) >= len(asked) > 0
+    telling = (by_user if by_user.any() or not now else ~by_user) & (shares >= (_ABOUT if now else _NEARLY))
+    asked, language = pool.question.clue_stems, language_of(pool.question.text)
+    said = np.zeros(len(column), dtype=int)
+    for place in np.flatnonzero(telling).tolist():
+        words = words_in(snippets[place].text[:_READ_CHARS])
+        said[place] = len(asked.intersection(stem_in(word, language) for word in words))
+    alike = by_user & (shares >= _NEARLY) & (said >= min(1, said.max(initial=0)))
+    if now and asked:
+        alike |= telling & (2 * said >= len(asked))
     near = [place for place in _by_day(snippets, np.flatnonzero(alike).tolist()) if not only_asks(snippets[place])]
     column[near] = np.linspace(0.0, _NEWEST, len(near)) if len(near) > 1 else 0.0
     return column
