@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import stitch
@@ -44,8 +46,12 @@ def patterns() -> dict[str, re.Pattern[str]]:
         elif isinstance(value, type) and value.__module__ == name:
             walk(list(vars(value).values()), name, depth + 1)
 
-    for module in pkgutil.walk_packages(stitch.__path__, "stitch."):
-        if not re.search(r"\.(testing|examples|__main__)\b", module.name):
+    paths = {"stitch.": [str(Path(stitch.__file__).parent)]}  # in a checkout `stitch.__path__` has `stitch` in it again
+    paths |= {
+        f"stitch.{name}.": import_module(f"stitch.{name}").__path__ for name in ("signatures", "pipelines", "bench")
+    }
+    for module in chain.from_iterable(pkgutil.walk_packages(path, prefix) for prefix, path in paths.items()):
+        if not re.search(r"\.(testing|__main__)\b", module.name):
             try:
                 walk(list(vars(import_module(module.name)).values()), module.name)
             except ImportError:  # of an adapter whose framework is not here
