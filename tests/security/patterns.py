@@ -48,7 +48,8 @@ def patterns() -> dict[str, re.Pattern[str]]:
 
     paths = {"stitch.": [str(Path(stitch.__file__).parent)]}  # in a checkout `stitch.__path__` has `stitch` in it again
     paths |= {
-        f"stitch.{name}.": import_module(f"stitch.{name}").__path__ for name in ("signatures", "pipelines", "bench")
+        f"stitch.{name}.": list(import_module(f"stitch.{name}").__path__)
+        for name in ("signatures", "pipelines", "bench")
     }
     for module in chain.from_iterable(pkgutil.walk_packages(path, prefix) for prefix, path in paths.items()):
         if not re.search(r"\.(testing|__main__)\b", module.name):
