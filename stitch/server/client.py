@@ -113,7 +113,7 @@ class Place:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise NotBegunError(_reason(error)) from error
         except httpx.TransportError as error:
-            unread = self._mark is not None and _TELLS_UNREAD and isinstance(_cause(error), ConnectionResetError)
+            unread = self._mark is not None and _TELLS_UNREAD and isinstance(_of_system(error), ConnectionResetError)
             if (unsent or unread) and not method.takes_lines:
                 raise NotBegunError(_reason(error)) from error
             raise self._lost(method) from error
@@ -322,16 +322,20 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield from lines
 
 
-def _cause(error: BaseException) -> BaseException:
-    """The error of the system below others; httpcore raises some of its own again `from None`."""
-    while (below := error.__cause__ or error.__context__) is not None:
-        error = below
-    return error
+def _of_system(error: httpx.TransportError) -> OSError | None:
+    """The error of the system that ended a connection; None if it was none.
+
+    httpcore raises its own again `from None`, so that it is known by their context alone, and no further down: there
+    stands what the caller was about to handle.
+    """
+    own = error.__cause__ if isinstance(error, httpx.NetworkError) else None
+    below = own.__context__ if own is not None else None
+    return below if isinstance(below, OSError) else None
 
 
-def _reason(error: Exception) -> str:
-    cause = _cause(error)
-    return (getattr(cause, "strerror", None) or str(cause) or type(cause).__name__).lower()
+def _reason(error: httpx.TransportError) -> str:
+    system = _of_system(error)
+    return ((system and system.strerror) or str(error) or type(error).__name__).lower()
 
 
 # Classes whose methods are called in another process.

@@ -207,11 +207,14 @@ def test_what_an_owner_has_not_read_when_it_leaves_is_asked_again(tmp_path: Path
         assert place is not None
         client = Client(place, what="a memory", come_after=lambda: memory)
         arguments = {"step": Step(role="user", content="Day 1."), "trajectory": "t"}
-        if reads:
-            with pytest.raises(OwnerLostError, match="whether 'add' was done is not known"):
-                client.call("add", arguments)
-        else:
-            assert client.call("add", arguments).state is StepState.STORED
+        try:
+            raise ValueError if not reads else ConnectionResetError
+        except (ValueError, ConnectionResetError):  # what whoever asks has to do with says nothing of the owner
+            if reads:
+                with pytest.raises(OwnerLostError, match="whether 'add' was done is not known"):
+                    client.call("add", arguments)
+            else:
+                assert client.call("add", arguments).state is StepState.STORED
         place.http.close()
         assert len(list(memory.steps("t"))) == (0 if reads else 1)
 
