@@ -26,13 +26,15 @@ from stitch.ingest.ingestor import Ingestor
 
 NAMES = (f"tenant-{number}" for number in count())
 """Of a tenant of its own for each test, so that one server and one worker are there for all."""
+SCHEMAS = (f"contract_{os.getpid()}_{number}" for number in count())
+"""One for each server: a process that is handed tests of this file twice begins with another server the second time."""
 
 
 @pytest.fixture(scope="module")
 def shared(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """Qdrant and journal of a memory."""
     with LoopbackQdrant(shards=3) as server:
-        yield server.url, f"{postgres}&options=-csearch_path%3Dcontract_{os.getpid()}"
+        yield server.url, f"{postgres}&options=-csearch_path%3D{next(SCHEMAS)}"
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ class TestMemoryOfManyProcesses(MemoryContract, TreesContract):
 @pytest.fixture(scope="module")
 def labeled_by_a_worker(postgres: str) -> Iterator[tuple[str, str]]:
     """The same, with a worker in a thread."""
-    journal = f"{postgres}&options=-csearch_path%3Dcontract_workers_{os.getpid()}"
+    journal = f"{postgres}&options=-csearch_path%3D{next(SCHEMAS)}"
     with LoopbackQdrant(shards=3) as server, working(server.url, journal):
         yield server.url, journal
 
